@@ -1,0 +1,83 @@
+"""Records a run of any torch code, operation by operation: what was written, what it did to memory, what each
+axis means.
+
+>>> import torch
+>>> trace = record(lambda x: x.transpose(0, 1).reshape(6), torch.zeros(2, 3))
+>>> [(step.op, step.kind) for step in trace]
+[('transpose', 'view'), ('reshape', 'copy')]
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from types import CodeType, TracebackType
+from typing import Any, Literal
+
+from core.trace._axes import Axis
+from core.trace._inputs import named_inputs, parameters
+from core.trace._record import DispatchLevel, FunctionLevel, Recorder, is_outside
+from core.trace._spans import Source, Sources
+from core.trace._states import TensorState
+from core.trace._trace import Step, Trace
+
+__all__ = ["Axis", "Source", "Step", "TensorState", "Trace", "record"]
+
+
+def record(
+    function: Callable[..., Any],
+    /,
+    *args: Any,
+    axes: Mapping[str, str] | Sequence[str] | None = None,
+    keep_values: bool = False,
+    level: Literal["function", "dispatch"] = "function",
+    sources: Mapping[str, str] | None = None,
+    **kwargs: Any,
+) -> Trace:
+    """Run ``function(*args, **kwargs)`` and return the trace of its torch operations.
+
+    `function` is any callable: a module, function, method, lambda. An exception that it raises is not raised
+    again but ends the trace (`Trace.error`; the step that raised is the last one). Only this thread is watched;
+    nothing global is changed, nothing is patched, and gradients are tracked or not as they were.
+
+    `axes` names the axes of the inputs, by name or by position: ``{"x": "B L d_model"}`` or ``["B L d_model"]``.
+    `keep_values` keeps a detached clone of each output as `TensorState.value`. `level` "dispatch" shows the
+    operators under the hood (``aten::…``). `sources` gives the text of code that was compiled from a string, by
+    the file name it was compiled with. A keyword argument of `function` that is called like one of these must
+    be bound beforehand (`functools.partial`).
+    """
+    recorder = Recorder(keep_values=keep_values, groups=level == "function")
+    given = named_inputs(function, args, kwargs)
+    inputs = {name: (recorder.raw(t), t.detach().clone() if keep_values else None) for name, t in given.items()}
+    mode = FunctionLevel(recorder) if level == "function" else DispatchLevel(recorder)
+    recorder.entry = inspect.currentframe()
+    result, error, error_at = None, None, ()
+    try:
+        with mode:
+            result = function(*args, **kwargs)
+    except Exception as raised:  # noqa: BLE001  whatever the traced code raises ends the trace
+        error_at = _raised_at(raised.__traceback__)
+        error = raised.with_traceback(None)  # its frames would keep every local tensor alive
+    finally:
+        recorder.entry = None
+    named = recorder.numbered(parameters(function, args))
+    recorder.storages.close()
+    return Trace(
+        recorder.ops,
+        inputs=inputs,
+        parameters=named,
+        storage_bytes=recorder.storages.nbytes,
+        sources=Sources(sources),
+        result=result,
+        error=error,
+        error_at=error_at,
+    )
+
+
+def _raised_at(traceback: TracebackType | None) -> tuple[tuple[CodeType, int], ...]:
+    """The innermost of the user's frames that an exception passed."""
+    at: tuple[tuple[CodeType, int], ...] = ()
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if is_outside(code.co_filename):
+            at = ((code, traceback.tb_lasti),)
+        traceback = traceback.tb_next
+    return at

@@ -1,0 +1,175 @@
+"""Recording: a per-thread mode that notes every torch operation, and nothing else, while a callable runs."""
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from core.trace._ops import Tensor, op_name, words
+from core.trace._states import Raw, Storages
+
+_INSIDE = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
+_outside: dict[str, bool] = {}  # file name -> whether its frames are the user's, not torch's or the tracer's
+_STACK_DEPTH = 8
+_MHA_FORWARD = nn.MultiheadAttention.forward.__code__
+
+# Operations whose meaning needs the numbers of an index tensor, which are kept (a clone, they are small).
+_INDEXED = words(
+    "getitem setitem index_select gather take_along_dim take index scatter scatter_ index_copy index_copy_ "
+    "masked_select repeat_interleave index_add index_add_ index_put_"
+)
+
+
+def is_outside(filename: str) -> bool:
+    """Whether code of this file is the user's: neither torch's nor the tracer's."""
+    if len(_outside) > 4096:
+        _outside.clear()
+    return _outside.setdefault(filename, not filename.startswith(_INSIDE))
+
+
+class Op(NamedTuple):
+    """One operation as it was seen. `args` and `kwargs` have `Tensor` placeholders into `inputs`."""
+
+    op: str
+    args: tuple
+    kwargs: dict
+    inputs: tuple[Raw, ...]
+    outputs: tuple[Raw, ...]
+    stack: tuple[tuple[CodeType, int], ...]  # user frames, innermost first
+    group: tuple[int, int] | None  # frame and position inside nn.MultiheadAttention.forward
+    indices: dict[int, torch.Tensor]  # the values of index tensors, by input
+    values: tuple[torch.Tensor, ...]
+    live_bytes: int
+    error: Exception | None
+
+
+class Recorder:
+    """Notes operations; the two modes below feed it."""
+
+    def __init__(self, *, keep_values: bool, groups: bool) -> None:
+        self.ops: list[Op] = []
+        self.groups = groups  # whether nn.MultiheadAttention is one step
+        self.storages = Storages()
+        self.keep_values = keep_values
+        self.entry: FrameType | None = None
+        self._names: dict[object, str | None] = {}
+
+    def call(self, func: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
+        try:
+            op = self._names[func]
+        except KeyError:
+            op = self._names[func] = op_name(func)
+        if op is None:
+            return func(*args, **kwargs)
+        tensors: list[torch.Tensor] = []
+        packed = _pack(args, tensors)
+        packed_kwargs = {k: _pack(v, tensors) for k, v in kwargs.items()} if kwargs else kwargs
+        inputs = tuple([self.raw(t) for t in tensors])
+        indices = {}
+        if op in _INDEXED and len(tensors) > 1:
+            with torch._C.DisableTorchFunction():
+                indices = {i: _kept(t) for i, t in enumerate(tensors) if i and not t.is_floating_point()}
+        try:
+            result = func(*args, **kwargs)
+        except Exception as error:
+            self._note(op, packed, packed_kwargs, inputs, indices, None, error)
+            raise
+        self._note(op, packed, packed_kwargs, inputs, indices, result, None)
+        return result
+
+    def _note(
+        self, op: str, args: tuple, kwargs: dict, inputs: tuple[Raw, ...], indices: dict, result: Any,
+        error: Exception | None,
+    ) -> None:  # fmt: skip
+        made: list[torch.Tensor] = []
+        _pack(result, made)
+        outputs = tuple([self.raw(t, made=True) for t in made])
+        if not outputs and error is None:
+            if op != "setitem":
+                return
+            outputs = inputs[:1]
+        values: tuple[torch.Tensor, ...] = ()
+        if self.keep_values:
+            with torch._C.DisableTorchFunction():
+                values = tuple(_kept(t) for t in made)
+        stack, group = self._where()
+        live = self.storages.live_bytes()
+        self.ops.append(Op(op, args, kwargs, inputs, outputs, stack, group, indices, values, live, error))
+
+    def raw(self, tensor: torch.Tensor, *, made: bool = False) -> Raw:
+        return Raw(
+            tensor.shape, tensor.stride(), int(tensor.storage_offset()), tensor.dtype,
+            self.storages.number(tensor, made=made), tensor.requires_grad,
+        )  # fmt: skip
+
+    def numbered(self, named: Iterable[tuple[str, torch.Tensor]]) -> dict[int, list[tuple[str, tuple[int, ...]]]]:
+        """Names and shapes of those of the `named` tensors that the run has met, by storage number."""
+        found: dict[int, list[tuple[str, tuple[int, ...]]]] = {}
+        for name, tensor in named:
+            number = self.storages.known(tensor)
+            if number is not None:
+                found.setdefault(number, []).append((name, tuple(tensor.shape)))
+        return found
+
+    def _where(self) -> tuple[tuple[tuple[CodeType, int], ...], tuple[int, int] | None]:
+        """The user's frames, innermost first, and the place inside nn.MultiheadAttention if we are in one."""
+        stack: list[tuple[CodeType, int]] = []
+        group = None
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and frame is not self.entry and len(stack) < _STACK_DEPTH:
+            code = frame.f_code
+            name = code.co_filename
+            outside = _outside.get(name)
+            if outside is None:
+                outside = is_outside(name)
+            if outside:
+                stack.append((code, frame.f_lasti))
+            elif code is _MHA_FORWARD and not stack and self.groups:
+                group = (id(frame), frame.f_lasti)
+            frame = frame.f_back
+        return tuple(stack), group
+
+
+class FunctionLevel(TorchFunctionMode):
+    """What the learner wrote: one note for each torch function called."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__()
+        self.recorder = recorder
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        return self.recorder.call(func, args, kwargs or {})
+
+
+class DispatchLevel(TorchDispatchMode):
+    """Under the hood: one note for each operator that the dispatcher runs, hidden copies included."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__()
+        self.recorder = recorder
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        return self.recorder.call(func, args, kwargs or {})
+
+
+def _pack(value: Any, tensors: list[torch.Tensor]) -> Any:
+    """`value` with each tensor put into `tensors` and replaced by its placeholder."""
+    kind = type(value)
+    if kind is int or kind is float or kind is str or value is None:
+        return value
+    if isinstance(value, torch.Tensor):
+        tensors.append(value)
+        return Tensor(len(tensors) - 1)
+    if isinstance(value, (tuple, list)):
+        return tuple([_pack(v, tensors) for v in value])
+    return value
+
+
+def _kept(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().clone()

@@ -1,0 +1,137 @@
+"""What is known of one tensor at one moment: layout, storage and what each axis means."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import torch
+
+if TYPE_CHECKING:
+    from core.trace._axes import Axis
+
+
+class Raw(NamedTuple):
+    """A tensor's layout as it was when it was seen; cheap to take while the traced code runs."""
+
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+    dtype: torch.dtype
+    storage: int
+    requires_grad: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TensorState:
+    """One tensor at one moment of a trace.
+
+    `stride` and `offset` count elements, `nbytes` is what the elements of `shape` would fill, `storage` is a
+    small number that names the storage within the trace (0, 1, 2 … in order of appearance, never used twice),
+    `storage_size` that storage's length in elements of `dtype`. `name` is the name of a parameter, buffer or
+    named input, else None. `value` is the detached value, kept only on request.
+    """
+
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+    dtype: torch.dtype
+    storage: int
+    storage_size: int
+    requires_grad: bool
+    is_parameter: bool = False
+    name: str | None = None
+    value: torch.Tensor | None = None
+    _axes: "Callable[[], tuple[Axis, ...]] | None" = None
+    _coordinates: Callable[[str], torch.Tensor] | None = None
+
+    @property
+    def axes(self) -> "tuple[Axis, ...]":
+        """What each axis means; one entry per axis of `shape`."""
+        return self._axes() if self._axes is not None else ()
+
+    def coordinates(self, axis_name: str) -> torch.Tensor:
+        """The coordinate of every element along the axis called `axis_name`, an int64 tensor of `shape`.
+
+        -1 where an element has no such coordinate. Elements of a tensor whose axes are mixed still know where
+        they came from, so colouring by this shows the mixture.
+        """
+        if self._coordinates is None:
+            return torch.full(self.shape, -1)
+        return self._coordinates(axis_name)
+
+    @property
+    def is_contiguous(self) -> bool:
+        return is_contiguous(self.shape, self.stride)
+
+    @property
+    def numel(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.numel * self.dtype.itemsize
+
+
+def is_contiguous(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
+    """Whether elements lie in reading order without gaps (axes of size 1 may have any stride), as torch has it."""
+    if 0 in shape:
+        return True
+    expected = 1
+    for size, step in zip(reversed(shape), reversed(stride), strict=True):
+        if size != 1:
+            if step != expected:
+                return False
+            expected *= size
+    return True
+
+
+def touched_bytes(raw: Raw) -> int:
+    """Bytes of the distinct elements a tensor reaches: a broadcast axis (stride 0) is read once."""
+    return raw.dtype.itemsize * math.prod(
+        size for size, step in zip(raw.shape, raw.stride, strict=True) if step != 0 or size == 0
+    )
+
+
+class Storages:
+    """Numbers storages in order of appearance and knows which of them are still alive.
+
+    A weak reference to a storage keeps its address from being used again (not its memory), so that one address
+    means one storage for as long as the trace is recorded.
+    """
+
+    def __init__(self) -> None:
+        self.nbytes: list[int] = []
+        self._numbers: dict[int, int] = {}
+        self._weak: list[int] = []
+        self._made: list[tuple[int, int]] = []  # (number, weak reference) of those made by the run and alive
+
+    def number(self, tensor: torch.Tensor, *, made: bool = False) -> int:
+        """The number of `tensor`'s storage; `made` says that the traced code has just allocated it if new."""
+        storage = tensor.untyped_storage()
+        number = self._numbers.get(storage._cdata)
+        if number is None:
+            number = self._numbers[storage._cdata] = len(self.nbytes)
+            self.nbytes.append(storage.nbytes())
+            weak = cast(int, storage._weak_ref())
+            self._weak.append(weak)
+            if made:
+                self._made.append((number, weak))
+        return number
+
+    def known(self, tensor: torch.Tensor) -> int | None:
+        """The number of `tensor`'s storage if the run has met it."""
+        return self._numbers.get(tensor.untyped_storage()._cdata)
+
+    def live_bytes(self) -> int:
+        """Bytes of the storages that the run has made and that are alive now."""
+        expired = torch.UntypedStorage._expired
+        self._made = [entry for entry in self._made if not expired(entry[1])]
+        return sum(self.nbytes[number] for number, _ in self._made)
+
+    def close(self) -> None:
+        """Let the addresses go; the numbers and sizes stay."""
+        for weak in self._weak:
+            torch.UntypedStorage._free_weak_ref(weak)
+        self._weak, self._made = [], []
+        self._numbers = {}

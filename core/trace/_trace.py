@@ -1,0 +1,218 @@
+"""The trace of one run, and its steps."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import CodeType
+from typing import Any, overload
+
+import torch
+
+from core.trace._costs import bytes_moved, flops
+from core.trace._ops import Kind, kind_of, shown_args
+from core.trace._record import Op
+from core.trace._spans import Source, Sources
+from core.trace._states import Raw, TensorState
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One tensor operation of a run.
+
+    `op` is the name a learner would say (``@`` is matmul, ``/`` is div; at dispatch level ``aten::…``), `args`
+    the arguments worth showing, as text. `kind` says what happened to memory: "view" (the result lies in an
+    input's storage and nothing was written), "copy" (elements were placed, none computed), "compute".
+    `name` is the variable that the result was bound to (`names` has one for each value unpacked), None inside
+    a longer expression. `bytes_moved` and `flops` are as in `core.trace._costs`; `live_bytes` are the bytes of
+    all storages made by the run and alive once this step was done. `error` is the exception it raised.
+    `callers` are the calls, outwards, through which the traced code came to `source`.
+    """
+
+    index: int
+    op: str
+    args: str
+    kind: Kind
+    source: Source
+    names: tuple[str | None, ...]
+    inputs: tuple[TensorState, ...]
+    outputs: tuple[TensorState, ...]
+    bytes_moved: int
+    flops: int
+    live_bytes: int
+    error: Exception | None
+    callers: tuple[Source, ...] = ()
+
+    @property
+    def name(self) -> str | None:
+        named = [n for n in self.names if n]
+        return ", ".join(named) if named else None
+
+    @property
+    def output(self) -> TensorState | None:
+        """The first output; None where the step raised."""
+        return self.outputs[0] if self.outputs else None
+
+
+class Trace:
+    """What `record` found: steps in order, and how the run ended.
+
+    `result` is what the callable returned (None if it raised), `error` the exception that ended it (None if
+    none did) and `error_source` where it was raised. `inputs` are the tensors of the arguments by name.
+    `steps` are built when they are first asked for.
+    """
+
+    def __init__(
+        self,
+        ops: list[Op],
+        *,
+        inputs: Mapping[str, tuple[Raw, torch.Tensor | None]],
+        parameters: Mapping[int, list[tuple[str, tuple[int, ...]]]],
+        storage_bytes: list[int],
+        sources: Sources,
+        result: Any,
+        error: Exception | None,
+        error_at: tuple[tuple[CodeType, int], ...],
+    ) -> None:
+        self.result = result
+        self.error = error
+        self._ops = ops
+        self._raw_inputs = inputs
+        self._parameters = parameters
+        self._storage_bytes = storage_bytes
+        self._sources = sources
+        self._error_at = error_at
+        self._values: dict[tuple, torch.Tensor] = {}
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        for raw, value in self._raw_inputs.values():
+            self._remember(raw, value)
+        return tuple(self._step(i, group) for i, group in enumerate(_grouped(self._ops)))
+
+    @cached_property
+    def inputs(self) -> dict[str, TensorState]:
+        return {name: self._state(raw, value, name) for name, (raw, value) in self._raw_inputs.items()}
+
+    @property
+    def error_source(self) -> Source | None:
+        return self._sources.source(*self._error_at[0]) if self._error_at else None
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most bytes that storages made by the run filled at once, seen after each step.
+
+        Inputs and parameters are not counted, nor what a single operation needs inside itself.
+        """
+        return max((op.live_bytes for op in self._ops), default=0)
+
+    @property
+    def flops(self) -> int:
+        return sum(step.flops for step in self.steps)
+
+    @property
+    def bytes_moved(self) -> int:
+        return sum(step.bytes_moved for step in self.steps)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    @overload
+    def __getitem__(self, index: int) -> Step: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Step, ...]: ...
+    def __getitem__(self, index: int | slice) -> Step | tuple[Step, ...]:
+        return self.steps[index]
+
+    def _step(self, index: int, op: Op) -> Step:
+        inputs = tuple(self._state(raw, self._values.get(_place(raw))) for raw in op.inputs)
+        for raw, value in zip(op.outputs, op.values, strict=False):
+            self._remember(raw, value)
+        outputs = tuple(self._state(raw, self._values.get(_place(raw))) for raw in op.outputs)
+        read = {raw.storage for raw in op.inputs}
+        kind = kind_of(op.op, read, [raw.storage for raw in op.outputs])
+        places = [self._sources.source(code, lasti) for code, lasti in op.stack]
+        return Step(
+            index=index,
+            op=op.op,
+            args=shown_args(op.op, op.args, op.kwargs),
+            kind=kind,
+            source=places[0] if places else _NOWHERE,
+            names=self._sources.names(op.stack),
+            inputs=inputs,
+            outputs=outputs,
+            bytes_moved=bytes_moved(kind, op.inputs, op.outputs),
+            flops=flops(op.op, op.args, op.kwargs, op.inputs, op.outputs),
+            live_bytes=op.live_bytes,
+            error=op.error,
+            callers=tuple(places[1:]),
+        )
+
+    def _remember(self, raw: Raw, value: torch.Tensor | None) -> None:
+        if value is not None:
+            self._values[_place(raw)] = value
+
+    def _state(self, raw: Raw, value: torch.Tensor | None, name: str | None = None) -> TensorState:
+        parameter = next((n for n, shape in self._parameters.get(raw.storage, ()) if shape == raw.shape), None)
+        return TensorState(
+            shape=tuple(raw.shape),
+            stride=raw.stride,
+            offset=raw.offset,
+            dtype=raw.dtype,
+            storage=raw.storage,
+            storage_size=self._storage_bytes[raw.storage] // raw.dtype.itemsize,
+            requires_grad=raw.requires_grad,
+            is_parameter=parameter is not None,
+            name=parameter or name or self._input_name(raw),
+            value=value,
+        )
+
+    def _input_name(self, raw: Raw) -> str | None:
+        return next((n for n, (given, _) in self._raw_inputs.items() if _place(given) == _place(raw)), None)
+
+
+_NOWHERE = Source("", "", 0, 0, 0, 0, 0, "")
+
+
+def _place(raw: Raw) -> tuple:
+    """Where a tensor lies: two tensors with one place are the same elements."""
+    return raw.storage, raw.offset, tuple(raw.shape), raw.stride, raw.dtype
+
+
+def _grouped(ops: list[Op]) -> Iterator[Op]:
+    """The operations with each call of nn.MultiheadAttention made one: its own transposes belong to it."""
+    group: list[Op] = []
+    at = (0, 0)
+    for op in ops:
+        if group and (op.group is None or op.group[0] != at[0] or op.group[1] < at[1]):
+            yield _merged(group)
+            group = []
+        if op.group is None:
+            yield op
+        else:
+            group.append(op)
+            at = op.group
+    if group:
+        yield _merged(group)
+
+
+def _merged(group: list[Op]) -> Op:
+    core = next((op for op in group if op.op == "MultiheadAttention"), None)
+    if core is None:
+        return group[-1]
+    given: dict[tuple, Raw] = {}
+    for op in group[: group.index(core)]:
+        if len(op.inputs) == 1 and len(op.outputs) == 1:
+            given[_place(op.outputs[0])] = given.get(_place(op.inputs[0]), op.inputs[0])
+    last = group[-1]
+    moved = any(op.op == "transpose" for op in group)
+    return core._replace(
+        kwargs={**core.kwargs, "batch_first": moved},
+        inputs=tuple(given.get(_place(raw), raw) for raw in core.inputs),
+        outputs=(*last.outputs, *core.outputs[1:]) if last is not core else core.outputs,
+        values=(*last.values, *core.values[1:]) if last is not core else core.values,
+        live_bytes=max(op.live_bytes for op in group),
+        error=last.error,
+    )
