@@ -70,9 +70,7 @@ def kv_bytes_per_token(*, n_layers: int, n_kv_heads: int, d_h: int, bytes_per_el
     return 2 * n_layers * n_kv_heads * d_h * bytes_per_element
 
 
-def kv_cache_bytes(
-    *, B: int, L: int, n_layers: int, n_kv_heads: int, d_h: int, bytes_per_element: int = 2
-) -> int:
+def kv_cache_bytes(*, B: int, L: int, n_layers: int, n_kv_heads: int, d_h: int, bytes_per_element: int = 2) -> int:
     """Bytes of keys and values (B, H_kv, L, d_h) in all layers: B·L times `kv_bytes_per_token`."""
     _check(B=B, L=L)
     per_token = kv_bytes_per_token(

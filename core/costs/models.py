@@ -50,9 +50,7 @@ class ModelConfig(BaseModel):
     @model_validator(mode="after")
     def _heads_are_shared_evenly(self) -> Self:
         if self.n_heads % self.n_kv_heads:
-            raise ValueError(
-                f"{self.id}: {self.n_heads} heads cannot share {self.n_kv_heads} kv heads evenly"
-            )
+            raise ValueError(f"{self.id}: {self.n_heads} heads cannot share {self.n_kv_heads} kv heads evenly")
         return self
 
 

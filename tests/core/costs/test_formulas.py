@@ -5,7 +5,7 @@ from inspect import signature
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
@@ -67,6 +67,7 @@ def test_score_count_is_the_size_of_the_scores():
     assert costs.score_count(B=B, n_heads=H, Lq=Lq, Lk=Lk) == scores.numel()
 
 
+@settings(deadline=None)
 @given(
     st.integers(1, 64),
     st.integers(1, 64),
@@ -81,6 +82,7 @@ def test_splitting_into_heads_costs_no_flops_but_more_scores(B, L, n_heads, d_h_
     assert costs.score_count(**many) == n_heads * costs.score_count(**one)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 300), st.integers(1, 16), st.integers(1, 8), st.integers(1, 16))
 def test_at_the_crossover_attention_costs_what_the_projections_cost(d_model, n_kv_heads, group, d_h):
     n_heads = n_kv_heads * group
@@ -138,9 +140,7 @@ def test_decode_intensity_is_flops_over_cache_bytes_at_any_length(n_heads, n_kv_
         read = costs.kv_cache_bytes(
             B=1, L=Lk, n_layers=1, n_kv_heads=n_kv_heads, d_h=d_h, bytes_per_element=bytes_per_element
         )
-        intensity = costs.decode_intensity(
-            n_heads=n_heads, n_kv_heads=n_kv_heads, bytes_per_element=bytes_per_element
-        )
+        intensity = costs.decode_intensity(n_heads=n_heads, n_kv_heads=n_kv_heads, bytes_per_element=bytes_per_element)
         assert intensity == Fraction(flops, read)
     assert costs.decode_intensity(n_heads=n_heads, n_kv_heads=n_kv_heads) == n_heads // n_kv_heads
 

@@ -1,0 +1,55 @@
+"""The inline mark-up of our texts: `code`, **bold**, and [[B 2|H 8|L|d_h]] for a shape chip. Nothing nests."""
+
+import re
+from typing import Literal, NamedTuple
+
+AXES = ("B", "L", "Lq", "Lk", "H", "H_kv", "G", "d_h", "d_model")
+
+_MARK = re.compile(r"`(?P<code>[^`]+)`|\*\*(?P<bold>[^*]+)\*\*|\[\[(?P<shape>[^\[\]]+)\]\]")
+_AXIS = re.compile(r"(?P<axis>\w+)(?: (?P<size>\d+|[A-Za-z_]+))?")
+
+
+class Segment(NamedTuple):
+    """A stretch of text of one kind."""
+
+    kind: Literal["text", "code", "bold", "shape"]
+    text: str
+    """What is between the marks."""
+    axes: tuple[tuple[str, str], ...] = ()
+    """Of a shape: the axes in order, each with its size, or "" where none is given."""
+
+
+def parse(text: str) -> tuple[Segment, ...]:
+    """Cut `text` into segments; raises ValueError for an unclosed mark or an axis outside the legend."""
+    segments: list[Segment] = []
+    end = 0
+    for mark in _MARK.finditer(text):
+        _add_plain(segments, text[end : mark.start()])
+        end = mark.end()
+        match mark.lastgroup:
+            case "code":
+                segments.append(Segment("code", mark["code"]))
+            case "bold":
+                segments.append(Segment("bold", mark["bold"]))
+            case _:
+                segments.append(Segment("shape", mark["shape"], _axes(mark["shape"])))
+    _add_plain(segments, text[end:])
+    return tuple(segments)
+
+
+def _add_plain(segments: list[Segment], text: str) -> None:
+    stray = next((mark for mark in ("`", "**", "[[", "]]") if mark in text), None)
+    if stray:
+        raise ValueError(f"{stray} without a partner in {text!r}")
+    if text:
+        segments.append(Segment("text", text))
+
+
+def _axes(shape: str) -> tuple[tuple[str, str], ...]:
+    axes = []
+    for part in shape.split("|"):
+        match = _AXIS.fullmatch(part)
+        if match is None or match["axis"] not in AXES:
+            raise ValueError(f"{part!r} in [[{shape}]] is not an axis of {', '.join(AXES)} with an optional size")
+        axes.append((match["axis"], match["size"] or ""))
+    return tuple(axes)
