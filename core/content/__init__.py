@@ -5,7 +5,6 @@ Only `run_standard_answer` and `demonstrate` import torch.
 
 from core.content._demonstrate import SIZES, Outcome, Run, demonstrate, run_standard_answer
 from core.content._load import load_glossary, load_question, load_reading, load_related
-from core.content.markup import Segment, parse
 from core.content.schema import FollowUp, Item, Pitfall, Question, Related, Step, Term, Text
 from core.content.standard_source import standard_answer_source, step_lines
 from core.content.tables import CacheRow, HeadsRow, cache_table, heads_table
@@ -21,7 +20,6 @@ __all__ = [
     "Question",
     "Related",
     "Run",
-    "Segment",
     "Step",
     "Term",
     "Text",
@@ -32,7 +30,6 @@ __all__ = [
     "load_question",
     "load_reading",
     "load_related",
-    "parse",
     "run_standard_answer",
     "standard_answer_source",
     "step_lines",
