@@ -84,41 +84,45 @@ class GroupedQueryAttention(nn.Module):
         """
         self._check_inputs(x, context, cache)
         source = x if context is None else context
-        B, L, _ = x.shape
+        B, L, Lk = x.size(0), x.size(1), source.size(1)
         H, H_kv, d_h = self.n_heads, self.n_kv_heads, self.d_h
 
         q = self.w_q(x).view(B, L, H, d_h).transpose(1, 2)  # (B, H, L, d_h)
-        k = self.w_k(source).view(B, source.size(1), H_kv, d_h).transpose(1, 2)  # (B, H_kv, Lk, d_h)
-        v = self.w_v(source).view(B, source.size(1), H_kv, d_h).transpose(1, 2)  # (B, H_kv, Lk, d_h)
+        k = self.w_k(source).view(B, Lk, H_kv, d_h).transpose(1, 2)  # (B, H_kv, Lk, d_h)
+        v = self.w_v(source).view(B, Lk, H_kv, d_h).transpose(1, 2)  # (B, H_kv, Lk, d_h)
         if self.rope is not None:
             start = 0 if cache is None else len(cache)
             q, k = self.rope(q, start), self.rope(k, start)
         if cache is not None:
             k, v = cache.append(k, v)
-        if not need_weights:
-            return self.w_o(self._fused(q, k, v, mask).transpose(1, 2).reshape(B, L, -1))
 
-        k = k.repeat_interleave(H // H_kv, dim=1) if H_kv < H else k  # (B, H, Lk, d_h)
-        v = v.repeat_interleave(H // H_kv, dim=1) if H_kv < H else v  # (B, H, Lk, d_h)
-        # Dividing q is dividing the scores, at L * d_h divisions a head where the scores take L * Lk.
-        scores = (q / math.sqrt(d_h)) @ k.transpose(-2, -1)  # (B, H, L, Lk)
+        attend = self._attend if need_weights else self._attend_fused
+        out, attn = attend(q, k, v, mask)
+        out = out.transpose(1, 2).reshape(B, L, H * d_h)
+        out = self.w_o(out)  # (B, L, d_model)
+        return out if attn is None else (out, attn)
+
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        if self.n_kv_heads < self.n_heads:
+            G = self.n_heads // self.n_kv_heads
+            k = k.repeat_interleave(G, dim=1)  # (B, H, Lk, d_h)
+            v = v.repeat_interleave(G, dim=1)  # (B, H, Lk, d_h)
+        q = q / math.sqrt(self.d_h)  # as good as dividing the scores, which are more
+        scores = q @ k.transpose(-2, -1)  # (B, H, L, Lk)
         allowed = self._allowed(mask, scores.shape)
         if allowed is not None:
             scores = scores.masked_fill(~allowed, -math.inf)
         attn = scores.softmax(dim=-1)
-        if allowed is not None and mask is not None:  # causality alone leaves no row empty
-            attn = attn.masked_fill(~allowed.any(dim=-1, keepdim=True), 0.0)  # it was nan
-        out = self.dropout(attn) @ v  # (B, H, L, d_h)
-        out = out.transpose(1, 2).reshape(B, L, H * d_h)
-        return self.w_o(out), attn
+        if allowed is not None and mask is not None:  # a row of -inf has become nan
+            attn = attn.masked_fill(~allowed.any(dim=-1, keepdim=True), 0.0)
+        return self.dropout(attn) @ v, attn  # (B, H, L, d_h)
 
-    def _fused(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
-        """The same by PyTorch's kernel, without the weights; (B, H, L, d_h)."""
+    def _attend_fused(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, None]:
         L, Lk = q.size(-2), k.size(-2)
         # is_causal counts positions from the first key, so it is right only while there is no cache.
         is_causal = self.causal and mask is None and Lk == L
         allowed = None if is_causal else self._allowed(mask, (*q.shape[:-1], Lk))
-        return F.scaled_dot_product_attention(
+        out = F.scaled_dot_product_attention(
             q,
             k,
             v,
@@ -127,6 +131,7 @@ class GroupedQueryAttention(nn.Module):
             is_causal=is_causal,
             enable_gqa=self.n_kv_heads < self.n_heads,
         )
+        return out, None
 
     def _allowed(self, mask: Tensor | None, scores_shape: tuple[int, ...]) -> Tensor | None:
         """What may attend to what, of mask and causality together: bool, broadcasts to `scores_shape`; None for all."""
