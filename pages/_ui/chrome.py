@@ -1,0 +1,65 @@
+"""What every page has round it: the language switch, the sidebar's head, the heading, and words for what goes wrong."""
+
+import logging
+from pathlib import Path
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+from core.errors import LANGS, Explained
+from pages._ui import i18n, state
+from pages._ui.i18n import t
+
+ICON = str(Path(__file__).with_name("icon.svg"))  # a file of our own: the icon fonts of others lie on the network
+SIDEBAR_WIDTH = 210
+_STYLE = Path(__file__).with_name("style.css")
+
+
+def choose_language() -> None:
+    """Settle the language before anything is worded: the URL, else this session, else the browser, else English."""
+    state.linked(state.LANG, LANGS, i18n.from_locale(st.context.locale))
+
+
+def sidebar() -> None:
+    """The product's line and the language switch."""
+    st.html(_STYLE)
+    with st.sidebar:
+        st.segmented_control(
+            t("frame.language"),
+            LANGS,
+            format_func=i18n.NAMES.__getitem__,
+            key=state.LANG,
+            required=True,
+            label_visibility="collapsed",
+        )
+        state.link(state.LANG, i18n.from_locale(st.context.locale))
+        st.caption(t("frame.motto"))
+
+
+def heading(page_id: str) -> None:
+    """The page's title and its one line of what one does here."""
+    st.title(t(f"nav.{page_id}"), anchor=False)
+    st.caption(t(f"{page_id}.lead"))
+
+
+def run(page: StreamlitPage) -> None:
+    """Run the page; what it fails with is told in words, and the traceback goes to the server's log."""
+    try:
+        page.run()
+    except Explained as error:
+        explain(error)
+    except Exception:  # the last net: a page never ends in a bare traceback
+        logging.getLogger("headwise").exception("page %s failed", page.url_path)
+        st.error(t("frame.unexpected"), icon=":material/error:")
+
+
+def explain(error: Explained) -> None:
+    """An error in its three parts: what was given, what was expected, what to do."""
+    given, expected, action = error.parts(i18n.lang())
+    lines = (("frame.given", given), ("frame.expected", expected), ("frame.action", action))
+    st.error("  \n".join(f"**{t(label)}** {_plain(words)}" for label, words in lines), icon=":material/error:")
+
+
+def _plain(words: str) -> str:
+    """Words in which nothing is taken for Markdown: they may quote what a person typed."""
+    return "".join("\\" + c if c in "\\`*_{}[]()<>#+-.!|$:~" else c for c in words)

@@ -1,0 +1,65 @@
+"""The source that runs, function under function, with the sub-expression of one step marked."""
+
+import ast
+import html
+import re
+import textwrap
+
+from core.trace import Source, Step, Trace
+
+# A comment that only writes down a shape: the walk shows the shape that was measured.
+_WRITTEN_SHAPE = re.compile(r"\s+# \([\w, ·]+\)$")
+
+
+def listing(trace: Trace, step: Step) -> str:
+    """HTML of all functions of the trace, each once: real line numbers, the step's lines lit, its expression marked.
+
+    The lines of the calls that lead to the step are lit too, more faintly.
+    """
+    return f'<div class="hw-code">{"<hr>".join(_function(source, step) for source in _functions(trace))}</div>'
+
+
+def _functions(trace: Trace) -> list[Source]:
+    found: dict[tuple[str, int], Source] = {}
+    for step in trace:
+        for source in (*reversed(step.callers), step.source):
+            if source.function_text:
+                found.setdefault((source.filename, source.first_line), source)
+    return list(found.values())
+
+
+def _function(source: Source, step: Step) -> str:
+    lines = source.function_text.splitlines()
+    rows = [_row(line, source.first_line + i, source, step) for i, line in enumerate(lines)]
+    tree = ast.parse(textwrap.dedent(source.function_text)).body[0]
+    if not isinstance(tree, ast.FunctionDef):  # a lambda's line: shown whole
+        return "".join(rows)
+    body = tree.body[1:] if ast.get_docstring(tree) is not None else tree.body
+    signature = f'<div class="hw-def"><s></s><span>def {html.escape(tree.name)}(…):</span></div>'
+    return signature + "".join(rows[body[0].lineno - 1 :])
+
+
+def _row(line: str, number: int, source: Source, step: Step) -> str:
+    def stands_in(at: Source) -> bool:
+        return (at.filename, at.first_line) == (source.filename, source.first_line) and at.line <= number <= at.end_line
+
+    lit = ' class="hw-lit" aria-current="step"' if stands_in(step.source) else ""
+    if not lit and any(stands_in(caller) for caller in step.callers):
+        lit = ' class="hw-calls"'
+    text = _marked(line, number, step.source) if stands_in(step.source) else _toned(line)
+    first_indent = len(source.function_text) - len(source.function_text.lstrip())
+    depth = max(len(line) - len(line.lstrip()) - first_indent, 0)
+    return f'<div{lit} style="--in:{depth}ch"><s>{number}</s><span>{text.lstrip() or "&nbsp;"}</span></div>'
+
+
+def _marked(line: str, number: int, at: Source) -> str:
+    """The line as HTML, the part that belongs to the step inside <mark>."""
+    start = at.col if number == at.line else len(line) - len(line.lstrip())
+    end = at.end_col if number == at.end_line else len(line.rstrip())
+    return f"{html.escape(line[:start])}<mark>{html.escape(line[start:end])}</mark>{_toned(line[end:])}"
+
+
+def _toned(text: str) -> str:
+    """The text as HTML, a closing comment toned down."""
+    code, sign, comment = _WRITTEN_SHAPE.sub("", text).partition("# ")
+    return f"{html.escape(code)}<em>{html.escape(sign + comment)}</em>" if sign else html.escape(code)

@@ -1,0 +1,48 @@
+"""A tensor drawn as blocks in true proportion: its last two axes are rows and columns, the third last goes across."""
+
+import base64
+import html
+import io
+
+import numpy as np
+from PIL import Image
+
+from core.trace import TensorState
+from pages._ui.walk.colours import element_colours
+
+_WIDEST = 200  # CSS pixels that one tensor may take, so that before and after stand side by side
+_CELL = 16  # of one element, where there is room
+
+
+def blocks(state: TensorState, alt: str) -> str:
+    """HTML of the tensor. `alt` describes it for a reader who cannot see it."""
+    colours = element_colours(state)
+    while colours.ndim < 4:  # a vector is one row, a matrix one block
+        colours = colours[None]
+    colours = colours.reshape(-1, *colours.shape[-3:])  # (blocks, rows, columns, 3)
+    columns = colours.shape[2]
+    across = state.shape[-3] if len(state.shape) >= 4 else 1
+    cell = max(1, min(_CELL, (_WIDEST - 10 * across) // (across * columns)))
+    label = str(state.axes[-3]) if len(state.shape) >= 4 and state.axes else ""
+    drawn = []
+    for i, block in enumerate(colours):
+        caption = f"<figcaption>{html.escape(label)} {i % across}</figcaption>" if label else ""
+        drawn.append(f"<figure>{caption}{_image(block, cell, alt if i == 0 else '')}</figure>")
+    groups = [drawn[i : i + across] for i in range(0, len(drawn), across)]
+    return '<div class="hw-tensor">' + "".join(f"<div>{''.join(group)}</div>" for group in groups) + "</div>"
+
+
+def _image(block: np.ndarray, cell: int, alt: str) -> str:
+    """One block (rows, columns, 3) as a picture with `cell` pixels an element, gaps between them where they fit."""
+    rows, columns = block.shape[:2]
+    pixels = np.zeros((rows * cell, columns * cell, 4), dtype=np.uint8)
+    pixels[..., :3] = block.repeat(cell, axis=0).repeat(cell, axis=1)
+    pixels[..., 3] = 255
+    if cell >= 5:
+        pixels[cell - 1 :: cell, :, 3] = 0
+        pixels[:, cell - 1 :: cell, 3] = 0
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "PNG")
+    data = base64.b64encode(file.getvalue()).decode()
+    size = f'width="{columns * cell}" height="{rows * cell}"'
+    return f'<img alt="{html.escape(alt)}" {size} src="data:image/png;base64,{data}">'

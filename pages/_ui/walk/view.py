@@ -1,0 +1,196 @@
+"""The walk as it stands on the page: controls, source, tensors before and after, memory, and the map of all steps."""
+
+import html
+
+import streamlit as st
+
+from core.trace import Step, TensorState, Trace
+from pages._ui import state
+from pages._ui.i18n import t
+from pages._ui.text import chip
+from pages._ui.walk import memory, picture
+from pages._ui.walk.listing import listing
+from pages._ui.walk.runs import DEFAULTS, KINDS, LIMITS, Setup
+
+PLAY_SECONDS = 1.4
+
+
+def controls() -> Setup:
+    """One row: which attention, and its sizes."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        kind = st.segmented_control(
+            t("walk.attention"),
+            KINDS,
+            format_func=str.upper,
+            key=state.WALK_KIND,
+            bind="query-params",
+            required=True,
+            default=KINDS[0],
+        )
+        sizes = {}
+        for name, key in state.WALK_SIZES.items():
+            if name == "n_kv_heads" and kind != "gqa":
+                continue
+            low, high = LIMITS[name]
+            st.number_input(key, low, high, DEFAULTS[name], key=key, bind="query-params", width=112)
+            sizes[name] = state.whole_number(key, low, high, DEFAULTS[name])
+    return Setup(kind=state.choice(state.WALK_KIND, KINDS, KINDS[0]), **{"n_kv_heads": 1, **sizes})
+
+
+def walk(trace: Trace) -> None:
+    """The steps of a trace, one at a time. While it plays, it moves on by itself."""
+    playing = state.get(state.WALK_PLAYING, False)
+    st.fragment(_walk, run_every=PLAY_SECONDS if playing else None)(trace, state.new_run(state.WALK_TICK))
+
+
+def _walk(trace: Trace, run: int) -> None:
+    last = len(trace)
+    if state.get(state.WALK_PLAYING, False) and state.is_tick(state.WALK_TICK, run):
+        state.put(state.WALK_STEP, _current(last) + 1 if _current(last) < last else 1)
+    elif state.get(state.WALK_STEP, 1) > last:  # other sizes have made the walk shorter
+        state.put(state.WALK_STEP, last)
+    _steppers(last)
+    step = trace[_current(last) - 1]
+    source, tensors = st.columns(2, gap="medium")
+    with source:
+        st.html(listing(trace, step))
+    with tensors:
+        with st.container(border=True):
+            st.html(_title(step))
+            st.html(_change(step))
+            st.markdown(_story(step))
+        with st.container(border=True):
+            _memory(step)
+    with st.container(border=True):
+        st.markdown(f"**{t('walk.map')}**")
+        st.html(_map(trace, step))
+
+
+def _steppers(last: int) -> None:
+    playing = state.get(state.WALK_PLAYING, False)
+    clock = state.WALK_TICK
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        for label, shortcut, by in (("walk.back", "Left", -1), ("walk.next", "Right", 1)):
+            st.button(
+                t(label),
+                shortcut=shortcut,
+                type="primary" if by > 0 else "secondary",
+                on_click=state.move,
+                args=(state.WALK_STEP, by, last, clock),
+            )
+        icon = ":material/pause:" if playing else ":material/play_arrow:"
+        if st.button(t("walk.pause") if playing else t("walk.play"), icon=icon, key="walk_play"):
+            state.put(state.WALK_PLAYING, not playing)
+            st.rerun()
+        st.slider(
+            t("walk.step", last=last),
+            1,
+            last,
+            key=state.WALK_STEP,
+            bind="query-params",
+            on_change=state.by_hand,
+            args=(clock,),
+        )
+
+
+def _current(last: int) -> int:
+    return state.whole_number(state.WALK_STEP, 1, last, 1)
+
+
+def _title(step: Step) -> str:
+    call = html.escape(f"{step.op}({step.args})" if step.args else step.op)
+    bound = f' → <span class="hw-mono">{html.escape(step.name)}</span>' if step.name else ""
+    return (
+        f"<strong>{t('walk.line', line=step.source.line)}</strong> · "
+        f'<span class="hw-mono">{call}</span>{bound} &nbsp;{_tag(step)}'
+    )
+
+
+def _tag(step: Step) -> str:
+    kind = "error" if step.error else step.kind
+    return f'<span class="hw-tag hw-{kind}">{t(f"walk.kind.{kind}")}</span>'
+
+
+def _change(step: Step) -> str:
+    """Before, an arrow, after: the tensors that the step read (weights as their chips alone), and what it made."""
+    read = [tensor for tensor in step.inputs if not tensor.is_parameter]
+    before = "".join(_tensor(tensor, t("walk.before"), drawn=True) for tensor in read[:2])
+    weights = "".join(_tensor(tensor, tensor.name or "", drawn=False) for tensor in step.inputs if tensor.is_parameter)
+    after = "".join(_tensor(tensor, t("walk.after"), drawn=True) for tensor in step.outputs[:3])
+    return f'<div class="hw-change"><div>{before}{weights}</div><div class="hw-arrow">→</div><div>{after}</div></div>'
+
+
+def _tensor(tensor: TensorState, caption: str, drawn: bool) -> str:
+    contiguous = t("walk.contiguous") if tensor.is_contiguous else t("walk.not_contiguous")
+    alt = t("walk.alt", shape=_spoken(tensor), stride=tensor.stride)
+    return (
+        f'<div class="hw-mute hw-small">{html.escape(caption)}</div>{chip(_named(tensor))}'
+        f'<div class="hw-small">{t("walk.stride")} <span class="hw-mono">{tensor.stride}</span><br>'
+        f'<span class="hw-mute">{contiguous}</span></div>{picture.blocks(tensor, alt) if drawn else ""}'
+    )
+
+
+def _named(tensor: TensorState) -> list[tuple[str, object]]:
+    """(axis name, size) of each axis; the size alone where an axis has no name."""
+    names = [str(axis) for axis in tensor.axes] or [""] * len(tensor.shape)
+    return list(zip(names, tensor.shape, strict=True))
+
+
+def _spoken(tensor: TensorState) -> str:
+    return ", ".join(f"{name} {size}".strip() for name, size in _named(tensor))
+
+
+def _story(step: Step) -> str:
+    """What the step did to memory, in one or two sentences filled from the step itself."""
+    if step.error is not None or step.output is None:
+        return t("walk.story.error", error=type(step.error).__name__)
+    if step.kind == "view":
+        source = next((s for s in step.inputs if s.storage == step.output.storage), step.output)
+        if source.stride == step.output.stride and source.shape == step.output.shape:
+            return t("walk.story.same")
+        key = "walk.story.view" if step.output.is_contiguous else "walk.story.view_scattered"
+        return t(key, before=source.stride, after=step.output.stride)
+    if step.kind == "copy":
+        return t("walk.story.copy", nbytes=f"{step.output.nbytes:,}", moved=f"{step.bytes_moved:,}")
+    if step.flops:
+        return t("walk.story.compute", nbytes=f"{step.output.nbytes:,}", flops=f"{step.flops:,}")
+    return t("walk.story.elementwise", nbytes=f"{step.output.nbytes:,}")
+
+
+def _memory(step: Step) -> None:
+    out = step.output
+    if out is None:
+        return
+    source = next((s for s in step.inputs if s.storage == out.storage and s.stride != out.stride), None)
+    more = t("walk.memory.shown", shown=min(memory.SHOWN, out.storage_size), size=out.storage_size)
+    strips = [("walk.memory.stored", memory.storage_strip(out))]
+    if source is not None:
+        strips.append(("walk.memory.before", memory.reading_strip(source)))
+    strips.append(("walk.memory.after", memory.reading_strip(out)))
+    rows = "".join(f'<div class="hw-mute hw-small">{t(key)}</div>{strip}' for key, strip in strips)
+    st.html(f'<strong>{t("walk.memory")}</strong> <span class="hw-mute hw-small">{more}</span>{rows}')
+
+
+def _map(trace: Trace, current: Step) -> str:
+    head = "".join(
+        f"<th>{t(f'walk.column.{c}')}</th>" for c in ("step", "line", "name", "op", "shape", "kind", "stride")
+    )
+    rows = "".join(_map_row(step, step is current) for step in trace)
+    table = f'<table class="hw-steps"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+    return f'<div class="hw-scroll">{table}</div>'
+
+
+def _map_row(step: Step, current: bool) -> str:
+    shape = chip(_named(step.output)) if step.output else ""
+    stride = step.output.stride if step.output else ""
+    cells = (
+        step.index + 1,
+        step.source.line,
+        f'<span class="hw-mono">{html.escape(step.name or "")}</span>',
+        f'<span class="hw-mono">{html.escape(step.op)}</span>',
+        shape,
+        _tag(step),
+        f'<span class="hw-mono">{stride}</span>',
+    )
+    lit = ' class="hw-lit" aria-current="step"' if current else ""
+    return f"<tr{lit}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

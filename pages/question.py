@@ -1,0 +1,3 @@
+from pages._ui import chrome
+
+chrome.heading("question")
