@@ -1,0 +1,41 @@
+"""The quiz: questions whose answers are proved by a run.
+
+    bank = load_bank()                       # the questions, and the faults of those that were left out
+    question = bank.questions[0]
+    question.prompt["zh"]                    # words with the mark-up below
+    grade(question, "heads-meet")            # True or False; BadInput for what cannot be read as an answer
+    run_proof(question).output               # the proof, run now, as an interpreter shows it
+
+Two marks may stand in words (prompts, options, explanations): code between backticks, and a shape with its axis
+names, ``[[B 2|H 8|L 10|d_h 8]]``, which a page draws as chips in the axis colours. The letters are those of `AXES`,
+each followed by one space and a whole number; inside backticks nothing is a chip. Loading refuses any other mark.
+
+``python -m core.quiz check`` runs all proofs and checks the files. Nothing here imports torch before a proof is run.
+"""
+
+from core.quiz.bank import Bank, Fault, Topic, load_bank
+from core.quiz.checks import check
+from core.quiz.kinds import OneChoice, Option, SeveralChoices, TypeNumber, TypeShape, grade
+from core.quiz.markup import AXES
+from core.quiz.proof import ProofResult, run_proof
+from core.quiz.schema import Question, Source, Text
+
+__all__ = [
+    "AXES",
+    "Bank",
+    "Fault",
+    "OneChoice",
+    "Option",
+    "ProofResult",
+    "Question",
+    "SeveralChoices",
+    "Source",
+    "Text",
+    "Topic",
+    "TypeNumber",
+    "TypeShape",
+    "check",
+    "grade",
+    "load_bank",
+    "run_proof",
+]

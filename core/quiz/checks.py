@@ -1,0 +1,126 @@
+"""The checks that a bank must pass before it is published: each gives the faults it finds.
+
+What the schema can see (both languages, an explanation, the width of code, known topics and pitfalls) was found on
+loading; here are the proofs and what shows only when all questions are seen together.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from core.errors import LANGS, BadInput, Lang
+from core.quiz.bank import Bank, Fault, Place
+from core.quiz.kinds import OneChoice, SeveralChoices
+from core.quiz.markup import MARK
+from core.quiz.proof import run_proof
+from core.quiz.schema import Question, Text
+
+MAX_ALIKE = 0.7
+"""Share of common pieces of text (Jaccard) from which two questions are taken for one."""
+
+
+def check(bank: Bank) -> list[Fault]:
+    """All faults of `bank`, those found on loading first."""
+    checks = (_ids, _languages, _positions, _alike, _proofs)
+    return [*bank.faults, *(fault for one in checks for fault in one(bank))]
+
+
+def _fault(bank: Bank, question: Question, problem: BadInput) -> Fault:
+    return Fault(bank.places[question.id], question.id, problem)
+
+
+def _proofs(bank: Bank) -> Iterator[Fault]:
+    for question in bank.questions:
+        for problem in run_proof(question).faults:
+            yield _fault(bank, question, problem)
+
+
+def _ids(bank: Bank) -> Iterator[Fault]:
+    """Every question is published under its id, and no published id gets lost (it would be free to be used again)."""
+    for question in bank.questions:
+        if question.id not in bank.ids:
+            yield _fault(bank, question, BadInput("quiz.id-unpublished", name=question.id))
+    left_out = {fault.question for fault in bank.faults}
+    if None in left_out:  # a whole file is missing: what it holds is not lost
+        return
+    present = {question.id for question in bank.questions} | left_out
+    for id_, live in bank.ids.items():
+        if live and id_ not in present:
+            yield Fault(Place(bank.path / "_ids.txt", 1), id_, BadInput("quiz.id-lost", name=id_))
+
+
+_HAN = r"[\u3400-\u9fff]"
+_TYPOGRAPHY = (
+    ("zh-no-space", re.compile(rf"{_HAN}[A-Za-z0-9\u0001]|[A-Za-z0-9%\u0001]{_HAN}")),
+    ("zh-half-width", re.compile(rf"{_HAN}\s*[,;:?!]|{_HAN}\.(?:\s|$)|[,;:?!]\s*{_HAN}")),
+    ("zh-quotes", re.compile('["“”‘’]')),
+)
+
+
+def _languages(bank: Bank) -> Iterator[Fault]:
+    """Chinese set as Chinese: full-width punctuation, 「」, a space between Chinese and Latin."""
+    for question in bank.questions:
+        for text in _texts(question):
+            # code and chips count as one Latin letter each
+            words = MARK.sub("\u0001", text.zh)
+            for code, pattern in _TYPOGRAPHY:
+                match = pattern.search(words)
+                if match:
+                    near = words[max(0, match.start() - 6) : match.end() + 6].replace("\u0001", "`…`")
+                    yield _fault(bank, question, BadInput(f"quiz.{code}", near=near))
+
+
+def _texts(question: Question) -> list[Text]:
+    options = getattr(question, "options", ())
+    return [question.prompt, question.explanation, *(option.text for option in options if option.text)]
+
+
+def _positions(bank: Bank) -> Iterator[Fault]:
+    """Each position holds its share of the right answers, so that "always the second" earns nothing."""
+    choices = [question for question in bank.questions if isinstance(question, (OneChoice, SeveralChoices))]
+    for kind in (OneChoice, SeveralChoices):
+        right: Counter[int] = Counter()
+        expected: Counter[int] = Counter()
+        for question in choices:
+            if not isinstance(question, kind):
+                continue
+            keyed = [claim.keyed for claim in question.claims().values()]
+            for position, is_right in enumerate(keyed):
+                right[position] += is_right
+                expected[position] += sum(keyed) / len(keyed)  # ty: ignore[invalid-assignment]
+        for position, share in expected.items():
+            if abs(right[position] - share) > max(2.0, 0.25 * share):
+                name = {OneChoice: "one-choice", SeveralChoices: "several-choices"}[kind]
+                yield Fault(
+                    Place(bank.path, 1),
+                    None,
+                    BadInput(
+                        "quiz.positions-uneven",
+                        kind=name,
+                        position=position + 1,
+                        count=right[position],
+                        share=f"{share:.1f}",
+                    ),
+                )
+
+
+def _alike(bank: Bank) -> Iterator[Fault]:
+    """No two questions ask the same, in either language."""
+    for lang in LANGS:
+        pieces = [(question, _pieces(question, lang)) for question in bank.questions]
+        for number, (question, mine) in enumerate(pieces):
+            for other, theirs in pieces[:number]:
+                share = len(mine & theirs) / max(1, len(mine | theirs))
+                if share >= MAX_ALIKE:
+                    yield _fault(
+                        bank,
+                        question,
+                        BadInput("quiz.questions-alike", other=other.id, lang=lang, share=f"{share:.0%}"),
+                    )
+
+
+def _pieces(question: Question, lang: Lang) -> set[str]:
+    said = [option.code or option.text[lang] for option in getattr(question, "options", ())]
+    text = " ".join([question.prompt[lang], question.code, *said]).casefold()
+    words = re.findall(rf"{_HAN}|\w+|[^\w\s]", text)
+    return {" ".join(words[i : i + 3]) for i in range(max(1, len(words) - 2))}
