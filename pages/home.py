@@ -1,3 +1,21 @@
-from pages._ui import chrome
+"""Home: what Headwise is, and the way to each page."""
 
-chrome.heading("home")
+import streamlit as st
+
+from pages._ui import home, links
+from pages._ui.i18n import t
+from pages._ui.text import write
+
+words, picture = st.columns([3, 2], gap="large", vertical_alignment="center")
+with words:
+    st.title(t("home.title"), anchor=False)
+    write(t("home.what"))
+    write(t("home.proof"))
+    links.button_to("question", t("home.start"))
+with picture:
+    st.html(home.moving_picture())
+
+for column, page_id in zip(st.columns(4, gap="small"), links.ROOMS, strict=True):
+    with column, st.container(border=True, height="stretch"):
+        links.link_to(page_id)
+        st.caption(t(f"home.{page_id}"))

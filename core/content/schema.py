@@ -4,8 +4,8 @@ from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from core.content.markup import parse
 from core.errors import Lang
+from core.markup import parse
 
 Id = Annotated[str, Field(pattern=r"^[a-z0-9]+(?:[-_][a-z0-9]+)*$")]
 PitfallId = Annotated[str, Field(pattern=r"^[a-z]+(?:-[a-z]+)+$")]
@@ -22,7 +22,7 @@ class _Strict(BaseModel):
 
 
 class Text(_Strict):
-    """A text in both languages, with the mark-up of `core.content.markup`; `text["zh"]` gives one of them."""
+    """A text in both languages, with the mark-up of `core.markup`; `text["zh"]` gives one of them."""
 
     en: str = Field(min_length=1)
     zh: str = Field(min_length=1)

@@ -6,9 +6,7 @@
     grade(question, "heads-meet")            # True or False; BadInput for what cannot be read as an answer
     run_proof(question).output               # the proof, run now, as an interpreter shows it
 
-Two marks may stand in words (prompts, options, explanations): code between backticks, and a shape with its axis
-names, ``[[B 2|H 8|L 10|d_h 8]]``, which a page draws as chips in the axis colours. The letters are those of `AXES`,
-each followed by one space and a whole number; inside backticks nothing is a chip. Loading refuses any other mark.
+Prompts, options and explanations carry the mark-up of `core.markup`; loading refuses any other.
 
 ``python -m core.quiz check`` runs all proofs and checks the files. Nothing here imports torch before a proof is run.
 """
@@ -16,12 +14,10 @@ each followed by one space and a whole number; inside backticks nothing is a chi
 from core.quiz.bank import Bank, Fault, Topic, load_bank
 from core.quiz.checks import check
 from core.quiz.kinds import OneChoice, Option, SeveralChoices, TypeNumber, TypeShape, grade
-from core.quiz.markup import AXES
 from core.quiz.proof import ProofResult, run_proof
 from core.quiz.schema import Question, Source, Text
 
 __all__ = [
-    "AXES",
     "Bank",
     "Fault",
     "OneChoice",

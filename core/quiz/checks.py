@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from core.errors import LANGS, BadInput, Lang
+from core.markup import parse
 from core.quiz.bank import Bank, Fault, Place
 from core.quiz.kinds import OneChoice, SeveralChoices
-from core.quiz.markup import MARK
 from core.quiz.proof import run_proof
 from core.quiz.schema import Question, Text
 
@@ -62,7 +62,7 @@ def _languages(bank: Bank) -> Iterator[Fault]:
     for question in bank.questions:
         for text in _texts(question):
             # code and chips count as one Latin letter each
-            words = MARK.sub("\u0001", text.zh)
+            words = "".join(s.text if s.kind in ("text", "bold") else "\u0001" for s in parse(text.zh))
             for code, pattern in _TYPOGRAPHY:
                 match = pattern.search(words)
                 if match:

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from pydantic_core import PydanticCustomError
 
 from core.errors import Lang
-from core.quiz.markup import check_markup
+from core.markup import AXES, parse
 
 MAX_COLUMNS = 60
 """Width of code: what a phone shows without scrolling sideways."""
@@ -30,7 +30,10 @@ def fault(code: str, **params: object) -> PydanticCustomError:
 def _prose(text: str) -> str:
     if not text.strip():
         raise fault("text-empty")
-    check_markup(text)
+    try:
+        parse(text)
+    except ValueError as error:
+        raise fault("bad-markup", near=str(error), axes=", ".join(AXES)) from None
     return text.strip()
 
 

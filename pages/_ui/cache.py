@@ -1,14 +1,36 @@
-"""Every cached loader, each bounded. Shared objects are frozen: nobody writes to what comes from here."""
+"""Every cached loader, each bounded. Shared objects are frozen: nobody writes to what comes from here.
+
+What brings torch with it is imported where it is used: a page that needs no torch does not wait for it.
+"""
+
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.trace import Trace
-from pages._ui.walk.runs import Setup, run
+from core import content
+
+if TYPE_CHECKING:
+    from core.trace import Trace
+    from pages._ui.walk.runs import Setup
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def walk(setup: Setup) -> Trace:
+def walk(setup: "Setup") -> "Trace":
     """The trace of a set-up; the same set-up is run once."""
+    from pages._ui.walk.runs import run
+
     trace = run(setup)
     _ = trace.steps  # built here, while one session waits, and not by several at once
     return trace
+
+
+@st.cache_data(max_entries=1, show_spinner=False)
+def answer_output() -> str:
+    """What the standard answer prints, run once."""
+    return content.run_standard_answer()
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def outcome(pitfall_id: str) -> content.Outcome:
+    """A mistake put into the standard answer, run once."""
+    return content.demonstrate(pitfall_id)

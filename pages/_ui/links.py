@@ -23,6 +23,9 @@ PAGES: dict[str, PageLink] = {
 }
 
 
+ROOMS = [page_id for page_id in PAGES if page_id != "home"]
+
+
 def navigation_pages() -> list[StreamlitPage]:
     """The pages for `st.navigation`, titled in the language of this session."""
     return [
@@ -41,4 +44,10 @@ def navigation_pages() -> list[StreamlitPage]:
 def link_to(page_id: str, label: str | None = None, **query: str) -> None:
     """A link to a page of the app that keeps the session; `query` opens the page in that state."""
     link = PAGES[page_id]
-    st.page_link(f"pages/{link.file}", label=label or t(f"nav.{page_id}"), icon=link.icon, query_params=query or None)
+    st.page_link(link.file, label=label or t(f"nav.{page_id}"), icon=link.icon, query_params=query or None)
+
+
+def button_to(page_id: str, label: str) -> None:
+    """A button, where a link would not stand out enough."""
+    if st.button(label, type="primary"):
+        st.switch_page(PAGES[page_id].file)

@@ -14,6 +14,7 @@ import streamlit as st
 from core.errors import LANGS, Lang
 
 LANG = "lang"
+QUESTION_SECTION = "section"
 WALK_KIND, WALK_STEP, WALK_PLAYING, WALK_TICK = "attention", "step", "walk_playing", "walk_tick"
 WALK_SIZES = {"B": "B", "L": "L", "d_model": "d_model", "n_heads": "H", "n_kv_heads": "H_kv"}
 

@@ -5,12 +5,12 @@ person typed is escaped by whoever puts it in.
 """
 
 import html
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import streamlit as st
 
-_CHIPS = re.compile(r"\[\[([^\[\]]+)\]\]")
+from core.markup import parse
+
 # The legend of axis letters; each has its colour in style.css as .hw-<class>.
 AXIS_CLASS = {
     "B": "B",
@@ -39,15 +39,32 @@ def chip(axes: Sequence[tuple[str, object]]) -> str:
 
 
 def rich(text: str) -> str:
-    """Markdown in which the shapes between double brackets have become chips."""
-    return _CHIPS.sub(lambda m: chip([_name_and_size(part) for part in m[1].split("|")]), text)
+    """Markdown in which the shapes of `core.markup` have become chips; everything else is left to Markdown."""
+    marks = {"text": "{}", "code": "`{}`", "bold": "**{}**"}
+    return "".join(
+        chip(segment.axes) if segment.kind == "shape" else marks[segment.kind].format(segment.text)
+        for segment in parse(text)
+    )
 
 
-def _name_and_size(part: str) -> tuple[str, str]:
-    name, _, size = part.strip().partition(" ")
-    return name, size.strip()
+def table(head: Sequence[str], rows: Sequence[Sequence[object]], lit: int | None = None) -> str:
+    """HTML of a table whose cells are HTML already; the row `lit` is the current one. Scrolls where it is too wide."""
+    drawn = []
+    for i, row in enumerate(rows):
+        current = ' class="hw-lit" aria-current="step"' if i == lit else ""
+        drawn.append(f"<tr{current}>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>")
+    header = "".join(f"<th>{cell}</th>" for cell in head)
+    return (
+        '<div class="hw-scroll" tabindex="0"><table class="hw-table">'
+        f"<thead><tr>{header}</tr></thead><tbody>{''.join(drawn)}</tbody></table></div>"
+    )
 
 
-def write(text: str) -> None:
-    """Show one of the project's own texts, chips and all."""
-    st.markdown(rich(text), unsafe_allow_html=True)
+def write(text: str, frame: str = "{}") -> None:
+    """Show one of the project's own texts, chips and all; `frame` puts Markdown round it, such as "#### {}"."""
+    st.markdown(frame.format(rich(text)), unsafe_allow_html=True)
+
+
+def bullets(texts: Iterable[str]) -> None:
+    """Show the project's own texts as a list."""
+    st.markdown("\n".join(f"- {rich(text)}" for text in texts), unsafe_allow_html=True)

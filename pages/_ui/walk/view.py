@@ -7,7 +7,7 @@ import streamlit as st
 from core.trace import Step, TensorState, Trace
 from pages._ui import state
 from pages._ui.i18n import t
-from pages._ui.text import chip
+from pages._ui.text import chip, table
 from pages._ui.walk import memory, picture
 from pages._ui.walk.listing import listing
 from pages._ui.walk.runs import DEFAULTS, KINDS, LIMITS, Setup
@@ -172,25 +172,17 @@ def _memory(step: Step) -> None:
 
 
 def _map(trace: Trace, current: Step) -> str:
-    head = "".join(
-        f"<th>{t(f'walk.column.{c}')}</th>" for c in ("step", "line", "name", "op", "shape", "kind", "stride")
-    )
-    rows = "".join(_map_row(step, step is current) for step in trace)
-    table = f'<table class="hw-steps"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
-    return f'<div class="hw-scroll">{table}</div>'
+    head = [t(f"walk.column.{column}") for column in ("step", "line", "name", "op", "shape", "kind", "stride")]
+    return table(head, [_map_row(step) for step in trace], lit=current.index)
 
 
-def _map_row(step: Step, current: bool) -> str:
-    shape = chip(_named(step.output)) if step.output else ""
-    stride = step.output.stride if step.output else ""
-    cells = (
+def _map_row(step: Step) -> tuple[object, ...]:
+    return (
         step.index + 1,
         step.source.line,
         f'<span class="hw-mono">{html.escape(step.name or "")}</span>',
         f'<span class="hw-mono">{html.escape(step.op)}</span>',
-        shape,
+        chip(_named(step.output)) if step.output else "",
         _tag(step),
-        f'<span class="hw-mono">{stride}</span>',
+        f'<span class="hw-mono">{step.output.stride}</span>' if step.output else "",
     )
-    lit = ' class="hw-lit" aria-current="step"' if current else ""
-    return f"<tr{lit}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

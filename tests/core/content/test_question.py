@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from core import content
 from core.content import schema, values
 from core.content._load import _filled
-from core.content.markup import parse
+from core.markup import parse
 
 FOLDER = Path(__file__).parents[3] / "quiz_data"
 FILES = ("question", "glossary", "reading", "related")

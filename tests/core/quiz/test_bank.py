@@ -59,7 +59,7 @@ REFUSED = {
     ),
     "unclosed code": (question(prompt={"en": "`a", "zh": "甲"}), "bad-markup", "`prompt.en`"),
     "unknown axis": (question(prompt={"en": "[[T 2]]", "zh": "甲"}), "bad-markup", "[[T 2]]"),
-    "axis without size": (question(prompt={"en": "[[B 2|H]]", "zh": "甲"}), "bad-markup", "[[B 2|H]]"),
+    "axis with two sizes": (question(prompt={"en": "[[B 2 3|H]]", "zh": "甲"}), "bad-markup", "[[B 2 3|H]]"),
     "markdown in words": (question(prompt={"en": "costs $1", "zh": "甲"}), "bad-markup", "$1"),
     "negative size": (typed("shape", answer=[2, -1]), "field-invalid", "`answer.1` is -1"),
     "number is a bool": (typed("number", answer=True), "field-invalid", "is True"),

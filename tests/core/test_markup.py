@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.content.markup import AXES, Segment, parse
+from core.markup import AXES, Segment, parse
 
 
 def test_each_kind():
@@ -41,6 +41,10 @@ def test_marks_inside_code_are_code():
         "[[]]",
         "[[B|]]",
         "[[B -1]]",
+        "it costs $1",
+        "a * b",
+        "a <b> c",
+        "a \\ b",
     ],
 )
 def test_what_is_not_sound_is_refused(text):
@@ -54,7 +58,7 @@ def test_text_is_kept_or_refused(text):
     try:
         segments = parse(text)
     except ValueError:
-        assert any(mark in text for mark in ("`", "**", "[[", "]]"))
+        assert any(mark in text for mark in ("`", "[[", "]]", "$", "*", "<", "\\"))
         return
     marks = {"text": ("", ""), "code": ("`", "`"), "bold": ("**", "**"), "shape": ("[[", "]]")}
     assert "".join(segment.text.join(marks[segment.kind]) for segment in segments) == text

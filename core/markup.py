@@ -1,4 +1,7 @@
-"""The inline mark-up of our texts: `code`, **bold**, and [[B 2|H 8|L|d_h]] for a shape chip. Nothing nests."""
+"""The inline mark-up of our texts: `code`, **bold**, and [[B 2|H 8|L|d_h]] for a shape chip. Nothing nests.
+
+The signs $ * < and the backslash are refused outside code: a Markdown renderer would take them for its own.
+"""
 
 import re
 from typing import Literal, NamedTuple
@@ -6,6 +9,7 @@ from typing import Literal, NamedTuple
 AXES = ("B", "L", "Lq", "Lk", "H", "H_kv", "G", "d_h", "d_model")
 
 _MARK = re.compile(r"`(?P<code>[^`]+)`|\*\*(?P<bold>[^*]+)\*\*|\[\[(?P<shape>[^\[\]]+)\]\]")
+_STRAY = re.compile(r"`|\[\[|\]\]|[$*<\\]")
 _AXIS = re.compile(r"(?P<axis>\w+)(?: (?P<size>\d+|[A-Za-z_]+))?")
 
 
@@ -20,7 +24,10 @@ class Segment(NamedTuple):
 
 
 def parse(text: str) -> tuple[Segment, ...]:
-    """Cut `text` into segments; raises ValueError for an unclosed mark or an axis outside the legend."""
+    """Cut `text` into segments.
+
+    Raises ValueError, which quotes the place, for an unclosed mark, an axis outside the legend, a sign of Markdown.
+    """
     segments: list[Segment] = []
     end = 0
     for mark in _MARK.finditer(text):
@@ -38,9 +45,9 @@ def parse(text: str) -> tuple[Segment, ...]:
 
 
 def _add_plain(segments: list[Segment], text: str) -> None:
-    stray = next((mark for mark in ("`", "**", "[[", "]]") if mark in text), None)
+    stray = _STRAY.search(text)
     if stray:
-        raise ValueError(f"{stray} without a partner in {text!r}")
+        raise ValueError(f"{stray[0]} without a partner or outside `code` in {text[stray.start() :][:24]!r}")
     if text:
         segments.append(Segment("text", text))
 
