@@ -1,6 +1,7 @@
 """The same weights in transformers' own models: an implementation that shares no code with ours."""
 
 import re
+from typing import Any
 
 import torch
 import transformers
@@ -11,7 +12,7 @@ from core.lm.llama import Llama
 from core.lm.model import Model
 
 
-def in_transformers(model: Model, attn_implementation: str) -> nn.Module:
+def in_transformers(model: Model, attn_implementation: str) -> Any:
     """transformers' module with the weights of `model`; "eager" gives attention weights, "sdpa" is its fast path."""
     module = model.module
     reference = _llama(module) if isinstance(module, Llama) else _bert(module)
@@ -99,7 +100,7 @@ def _renamed(name: str, names: dict[str, str]) -> str:
     return name
 
 
-def outputs(reference: nn.Module, ids: tuple[int, ...]) -> transformers.utils.ModelOutput:
+def outputs(reference: nn.Module, ids: tuple[int, ...]) -> Any:
     """Everything transformers computes for one text, with hidden states and attention weights."""
     with torch.no_grad():
         return reference(torch.tensor([ids]), output_hidden_states=True, output_attentions=True)
