@@ -10,6 +10,7 @@ import streamlit as st
 from core import content
 
 if TYPE_CHECKING:
+    from core.lm.model import Attention, Model
     from core.trace import Trace
     from pages._ui.walk.runs import Setup
 
@@ -34,3 +35,17 @@ def answer_output() -> str:
 def outcome(pitfall_id: str) -> content.Outcome:
     """A mistake put into the standard answer, run once."""
     return content.demonstrate(pitfall_id)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def model(model_id: str) -> "Model":
+    """A language model, loaded once for all sessions."""
+    from core import lm
+
+    return lm.load(model_id)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def attention(model_id: str, text: str) -> "Attention":
+    """The attention of every head on `text`. At its longest SmolLM2's takes 283 MB, hence so few."""
+    return model(model_id).attend(text)
