@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, TracebackType
 from typing import Any, Literal
 
+from core.errors import BadInput
 from core.trace._axes import Axis
 from core.trace._inputs import named_inputs, parameters
 from core.trace._record import DispatchLevel, FunctionLevel, Recorder, is_outside
@@ -27,6 +28,7 @@ def record(
     /,
     *args: Any,
     axes: Mapping[str, str] | Sequence[str] | None = None,
+    sizes: Mapping[str, int] | None = None,
     keep_values: bool = False,
     level: Literal["function", "dispatch"] = "function",
     sources: Mapping[str, str] | None = None,
@@ -69,7 +71,18 @@ def record(
         result=result,
         error=error,
         error_at=error_at,
+        axes=_by_name(axes, inputs, named) if axes else {},
+        sizes=sizes or {},
     )
+
+
+def _by_name(axes: Mapping[str, str] | Sequence[str], inputs: Mapping[str, Any], named: Mapping) -> dict[str, str]:
+    if not isinstance(axes, Mapping):
+        return dict(zip(inputs, axes, strict=False))
+    known = {*inputs, *(name for names in named.values() for name, _ in names)}
+    if unknown := [name for name in axes if name not in known]:
+        raise BadInput("trace.axes-of-nothing", names=", ".join(unknown), known=", ".join(sorted(known)))
+    return dict(axes)
 
 
 def _raised_at(traceback: TracebackType | None) -> tuple[tuple[CodeType, int], ...]:

@@ -18,7 +18,7 @@ def bytes_moved(kind: Kind, inputs: tuple[Raw, ...], outputs: tuple[Raw, ...]) -
     """
     if kind == "view":
         return 0
-    return sum(map(touched_bytes, dict.fromkeys(inputs))) + sum(map(touched_bytes, outputs))
+    return sum(map(touched_bytes, {raw.place: raw for raw in inputs}.values())) + sum(map(touched_bytes, outputs))
 
 
 def flops(op: str, args: tuple, kwargs: dict, inputs: tuple[Raw, ...], outputs: tuple[Raw, ...]) -> int:

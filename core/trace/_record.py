@@ -37,6 +37,7 @@ class Op(NamedTuple):
     """One operation as it was seen. `args` and `kwargs` have `Tensor` placeholders into `inputs`."""
 
     op: str
+    func: Callable[..., Any]
     args: tuple
     kwargs: dict
     inputs: tuple[Raw, ...]
@@ -78,14 +79,14 @@ class Recorder:
         try:
             result = func(*args, **kwargs)
         except Exception as error:
-            self._note(op, packed, packed_kwargs, inputs, indices, None, error)
+            self._note(op, func, packed, packed_kwargs, inputs, indices, None, error)
             raise
-        self._note(op, packed, packed_kwargs, inputs, indices, result, None)
+        self._note(op, func, packed, packed_kwargs, inputs, indices, result, None)
         return result
 
     def _note(
-        self, op: str, args: tuple, kwargs: dict, inputs: tuple[Raw, ...], indices: dict, result: Any,
-        error: Exception | None,
+        self, op: str, func: Callable[..., Any], args: tuple, kwargs: dict,
+        inputs: tuple[Raw, ...], indices: dict, result: Any, error: Exception | None,
     ) -> None:  # fmt: skip
         made: list[torch.Tensor] = []
         _pack(result, made)
@@ -100,12 +101,12 @@ class Recorder:
                 values = tuple(_kept(t) for t in made)
         stack, group = self._where()
         live = self.storages.live_bytes()
-        self.ops.append(Op(op, args, kwargs, inputs, outputs, stack, group, indices, values, live, error))
+        self.ops.append(Op(op, func, args, kwargs, inputs, outputs, stack, group, indices, values, live, error))
 
     def raw(self, tensor: torch.Tensor, *, made: bool = False) -> Raw:
         return Raw(
             tensor.shape, tensor.stride(), int(tensor.storage_offset()), tensor.dtype,
-            self.storages.number(tensor, made=made), tensor.requires_grad,
+            self.storages.number(tensor, made=made), tensor.requires_grad, id(tensor),
         )  # fmt: skip
 
     def numbered(self, named: Iterable[tuple[str, torch.Tensor]]) -> dict[int, list[tuple[str, tuple[int, ...]]]]:

@@ -1,14 +1,17 @@
 """What is known of one tensor at one moment: layout, storage and what each axis means."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import torch
 
+from core.trace._axes import UNKNOWN, Axis
+
 if TYPE_CHECKING:
-    from core.trace._axes import Axis
+    from core.trace._meaning import Origin
+    from core.trace._trace import Meant
 
 
 class Raw(NamedTuple):
@@ -20,6 +23,16 @@ class Raw(NamedTuple):
     dtype: torch.dtype
     storage: int
     requires_grad: bool
+    ident: int = 0  # the tensor object, which tells apart tensors that lie in one place (axes of size 1 swapped)
+
+    @property
+    def place(self) -> tuple:
+        """Where a tensor lies: two tensors with one place are the same elements."""
+        return self.storage, self.offset, self.shape, self.stride, self.dtype
+
+    @property
+    def key(self) -> tuple:
+        return self.ident, self.storage, self.offset, self.shape, self.stride
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +55,18 @@ class TensorState:
     is_parameter: bool = False
     name: str | None = None
     value: torch.Tensor | None = None
-    _axes: "Callable[[], tuple[Axis, ...]] | None" = None
-    _coordinates: Callable[[str], torch.Tensor] | None = None
+    _meant: "Meant | None" = field(default=None, repr=False, compare=False)
 
     @property
-    def axes(self) -> "tuple[Axis, ...]":
+    def axes(self) -> tuple[Axis, ...]:
         """What each axis means; one entry per axis of `shape`."""
-        return self._axes() if self._axes is not None else ()
+        return self._meant.axes if self._meant is not None else (UNKNOWN,) * len(self.shape)
+
+    def origin(self, index: Sequence[int]) -> "Origin":
+        """Where the element at `index` came from: its coordinates, and the rows of the named inputs."""
+        if self._meant is None:
+            raise LookupError("this state belongs to no trace")
+        return self._meant.origin(tuple(index))
 
     def coordinates(self, axis_name: str) -> torch.Tensor:
         """The coordinate of every element along the axis called `axis_name`, an int64 tensor of `shape`.
@@ -56,9 +74,9 @@ class TensorState:
         -1 where an element has no such coordinate. Elements of a tensor whose axes are mixed still know where
         they came from, so colouring by this shows the mixture.
         """
-        if self._coordinates is None:
+        if self._meant is None:
             return torch.full(self.shape, -1)
-        return self._coordinates(axis_name)
+        return self._meant.coordinates(axis_name)
 
     @property
     def is_contiguous(self) -> bool:

@@ -1,6 +1,6 @@
 """The trace of one run, and its steps."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType
@@ -8,7 +8,10 @@ from typing import Any, overload
 
 import torch
 
+from core.trace._axes import Axis
 from core.trace._costs import bytes_moved, flops
+from core.trace._infer import Inference, Ref
+from core.trace._meaning import Meaning, Origin, axes_of, coordinates, origin
 from core.trace._ops import Kind, kind_of, shown_args
 from core.trace._record import Op
 from core.trace._spans import Source, Sources
@@ -47,6 +50,10 @@ class Step:
         named = [n for n in self.names if n]
         return ", ".join(named) if named else None
 
+    def origin(self, index: Sequence[int], output: int = 0) -> Origin:
+        """Where the element at `index` of an output came from: its coordinates and the rows of the named inputs."""
+        return self.outputs[output].origin(index)
+
     @property
     def output(self) -> TensorState | None:
         """The first output; None where the step raised."""
@@ -72,6 +79,8 @@ class Trace:
         result: Any,
         error: Exception | None,
         error_at: tuple[tuple[CodeType, int], ...],
+        axes: Mapping[str, str],
+        sizes: Mapping[str, int],
     ) -> None:
         self.result = result
         self.error = error
@@ -81,17 +90,28 @@ class Trace:
         self._storage_bytes = storage_bytes
         self._sources = sources
         self._error_at = error_at
+        self._given = axes
+        self._sizes = sizes
         self._values: dict[tuple, torch.Tensor] = {}
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         for raw, value in self._raw_inputs.values():
             self._remember(raw, value)
-        return tuple(self._step(i, group) for i, group in enumerate(_grouped(self._ops)))
+        return tuple(self._step(i, *group) for i, group in enumerate(_grouped(self._ops)))
 
     @cached_property
     def inputs(self) -> dict[str, TensorState]:
-        return {name: self._state(raw, value, name) for name, (raw, value) in self._raw_inputs.items()}
+        """The tensors of the arguments, by name."""
+        return {
+            name: self._state(raw, value, Meant(self, (-1, name, 0)), name)
+            for name, (raw, value) in self._raw_inputs.items()
+        }
+
+    @cached_property
+    def _inference(self) -> Inference:
+        raw = {name: raw for name, (raw, _) in self._raw_inputs.items()}
+        return Inference(self._ops, raw, self._parameters, self._given, self._sizes)
 
     @property
     def error_source(self) -> Source | None:
@@ -126,11 +146,17 @@ class Trace:
     def __getitem__(self, index: int | slice) -> Step | tuple[Step, ...]:
         return self.steps[index]
 
-    def _step(self, index: int, op: Op) -> Step:
-        inputs = tuple(self._state(raw, self._values.get(_place(raw))) for raw in op.inputs)
+    def _step(self, index: int, op: Op, ins: list[Ref], outs: list[Ref]) -> Step:
+        inputs = tuple(
+            self._state(raw, self._values.get(raw.place), Meant(self, ref))
+            for raw, ref in zip(op.inputs, ins, strict=True)
+        )
         for raw, value in zip(op.outputs, op.values, strict=False):
             self._remember(raw, value)
-        outputs = tuple(self._state(raw, self._values.get(_place(raw))) for raw in op.outputs)
+        outputs = tuple(
+            self._state(raw, self._values.get(raw.place), Meant(self, ref))
+            for raw, ref in zip(op.outputs, outs, strict=True)
+        )
         read = {raw.storage for raw in op.inputs}
         kind = kind_of(op.op, read, [raw.storage for raw in op.outputs])
         places = [self._sources.source(code, lasti) for code, lasti in op.stack]
@@ -152,9 +178,9 @@ class Trace:
 
     def _remember(self, raw: Raw, value: torch.Tensor | None) -> None:
         if value is not None:
-            self._values[_place(raw)] = value
+            self._values[raw.place] = value
 
-    def _state(self, raw: Raw, value: torch.Tensor | None, name: str | None = None) -> TensorState:
+    def _state(self, raw: Raw, value: torch.Tensor | None, meant: "Meant", name: str | None = None) -> TensorState:
         parameter = next((n for n, shape in self._parameters.get(raw.storage, ()) if shape == raw.shape), None)
         return TensorState(
             shape=tuple(raw.shape),
@@ -167,52 +193,87 @@ class Trace:
             is_parameter=parameter is not None,
             name=parameter or name or self._input_name(raw),
             value=value,
+            _meant=meant,
         )
 
     def _input_name(self, raw: Raw) -> str | None:
-        return next((n for n, (given, _) in self._raw_inputs.items() if _place(given) == _place(raw)), None)
+        return next((n for n, (given, _) in self._raw_inputs.items() if given.place == raw.place), None)
 
 
 _NOWHERE = Source("", "", 0, 0, 0, 0, 0, "")
 
 
-def _place(raw: Raw) -> tuple:
-    """Where a tensor lies: two tensors with one place are the same elements."""
-    return raw.storage, raw.offset, tuple(raw.shape), raw.stride, raw.dtype
+class Meant:
+    """The meaning of one tensor of a trace, worked out when it is first asked for."""
+
+    __slots__ = ("_axes", "_ref", "_trace")
+
+    def __init__(self, trace: Trace, ref: Ref) -> None:
+        self._trace, self._ref = trace, ref
+        self._axes: tuple[Axis, ...] | None = None
+
+    @property
+    def meaning(self) -> Meaning:
+        return self._trace._inference.at(self._ref)
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        if self._axes is None:
+            self._axes = axes_of(self.meaning)
+        return self._axes
+
+    def coordinates(self, name: str) -> torch.Tensor:
+        return torch.from_numpy(coordinates(self.meaning, name))
+
+    def origin(self, index: tuple[int, ...]) -> Origin:
+        return origin(self.meaning, index)
 
 
-def _grouped(ops: list[Op]) -> Iterator[Op]:
+Grouped = tuple[Op, list[Ref], list[Ref]]
+
+
+def _grouped(ops: list[Op]) -> Iterator[Grouped]:
     """The operations with each call of nn.MultiheadAttention made one: its own transposes belong to it."""
-    group: list[Op] = []
+    group: list[tuple[int, Op]] = []
     at = (0, 0)
-    for op in ops:
+    for i, op in enumerate(ops):
         if group and (op.group is None or op.group[0] != at[0] or op.group[1] < at[1]):
             yield _merged(group)
             group = []
         if op.group is None:
-            yield op
+            yield op, _refs(i, "in", op.inputs), _refs(i, "out", op.outputs)
         else:
-            group.append(op)
+            group.append((i, op))
             at = op.group
     if group:
         yield _merged(group)
 
 
-def _merged(group: list[Op]) -> Op:
-    core = next((op for op in group if op.op == "MultiheadAttention"), None)
-    if core is None:
-        return group[-1]
-    given: dict[tuple, Raw] = {}
-    for op in group[: group.index(core)]:
+def _refs(index: int, side: str, raws: tuple[Raw, ...]) -> list[Ref]:
+    return [(index, side, k) for k in range(len(raws))]
+
+
+def _merged(group: list[tuple[int, Op]]) -> Grouped:
+    at = next((k for k, (_, op) in enumerate(group) if op.op == "MultiheadAttention"), len(group) - 1)
+    index, core = group[at]
+    ins, outs = _refs(index, "in", core.inputs), _refs(index, "out", core.outputs)
+    # Operands as they were handed to the module, before its own transposes.
+    handed: dict[tuple, tuple[Raw, Ref]] = {}
+    for i, op in group[:at]:
         if len(op.inputs) == 1 and len(op.outputs) == 1:
-            given[_place(op.outputs[0])] = given.get(_place(op.inputs[0]), op.inputs[0])
-    last = group[-1]
-    moved = any(op.op == "transpose" for op in group)
-    return core._replace(
-        kwargs={**core.kwargs, "batch_first": moved},
-        inputs=tuple(given.get(_place(raw), raw) for raw in core.inputs),
-        outputs=(*last.outputs, *core.outputs[1:]) if last is not core else core.outputs,
-        values=(*last.values, *core.values[1:]) if last is not core else core.values,
-        live_bytes=max(op.live_bytes for op in group),
+            handed[op.outputs[0].place] = handed.get(op.inputs[0].place, (op.inputs[0], (i, "in", 0)))
+    given = [handed.get(raw.place, (raw, ref)) for raw, ref in zip(core.inputs, ins, strict=True)]
+    last_index, last = group[-1]
+    outputs, values = core.outputs, core.values
+    if last is not core and last.outputs:
+        outputs, values = (*last.outputs, *core.outputs[1:]), (*last.values, *core.values[1:])
+        outs = [*_refs(last_index, "out", last.outputs), *outs[1:]]
+    merged = core._replace(
+        kwargs={**core.kwargs, "batch_first": any(op.op == "transpose" for _, op in group)},
+        inputs=tuple(raw for raw, _ in given),
+        outputs=outputs,
+        values=values,
+        live_bytes=max(op.live_bytes for _, op in group),
         error=last.error,
     )
+    return merged, [ref for _, ref in given], outs

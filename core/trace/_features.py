@@ -1,0 +1,281 @@
+"""Axes that weights make: which of their features are heads, and which is whose.
+
+The output features of a projection mean nothing by themselves; a model gives them meaning by the way it splits
+them, and trained weights fix it: head h owns rows h·d_h …. So the declared widths say what a feature axis can be
+(H·d_h, H_kv·d_h, d_model, three roles of either, role first or head first), and of these the one is taken that
+the following layout operations split cleanly. Where none is, the first stays, and the split shows as mixed.
+"""
+
+import heapq
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.trace._axes import ROLES, Atom, Names
+from core.trace._compute import POINTWISE
+from core.trace._layout import follows, layout
+from core.trace._meaning import Field, Ints, Meaning, Units, compressed
+from core.trace._ops import plain_name
+from core.trace._record import Op
+
+_HORIZON = 64  # operations that one feature axis is followed through
+
+
+@dataclass(slots=True)
+class Factoring:
+    """What a feature axis can be: for each atom its coordinate by feature, and atoms of size 1 with their strides."""
+
+    atoms: dict[Atom, Ints]
+    units: Units
+    role: Atom | None = None
+
+    def applied(self, m: Meaning, feature: Atom) -> Meaning:
+        """`m` with the field of `feature` replaced by those of its factors."""
+        if feature not in m.fields:
+            return m
+        at = m.fields[feature]
+        fields = {a: f for a, f in m.fields.items() if a is not feature}
+        for atom, values in self.atoms.items():
+            new = compressed(at.dims, values[at.values])
+            if not (new.values < 0).all():
+                fields[atom] = new
+        units = list(m.units)
+        if len(at.dims) == 1 and at.values.size == feature.size:
+            (dim,) = at.dims
+            units[dim] = (*units[dim], *self.units)
+        return Meaning(m.shape, fields, tuple(units), m.paths, m.exact)
+
+
+def factorings(size: int, names: Names) -> Iterator[Factoring]:
+    """All that `size` features can be, the plainest first."""
+    s = names.sizes
+    widths = [n for n in s if names.is_feature(n) and n != "d_h"]
+    heads = [["H_kv", "d_h"]] if "H_kv" in s else []
+    heads += [["H", "d_h"]] if "H" in s else []
+    flat = [[n] for n in widths] + heads + [["d_h"]]
+    for factors in flat:
+        yield from _product(factors, size, names)
+    for count, role in ROLES.items():
+        if size % count:
+            continue
+        atom = names.atom(role, count)
+        for factors in flat:
+            yield from _product([role, *factors], size, names, atom)
+        for one, other in heads:
+            yield from _product([one, role, other], size, names, atom)
+            yield from _product([one, other, role], size, names, atom)
+    yield from _grouped(size, names)
+
+
+def _product(factors: list[str], size: int, names: Names, role: Atom | None = None) -> Iterator[Factoring]:
+    sizes = {**names.sizes, **({role.name: role.size} if role and role.name else {})}
+    if not all(f in sizes for f in factors) or math.prod(sizes[f] for f in factors) != size:
+        return
+    atoms = [role if role and f == role.name else a for f in factors for a in _of(f, sizes[f], role, names)]
+    yield _factoring([a for a in atoms if a], size, role)
+
+
+def _of(name: str, size: int, role: Atom | None, names: Names) -> tuple[Atom, ...]:
+    return (role,) if role and name == role.name else names.factors(name, size)
+
+
+def _factoring(atoms: list[Atom], size: int, role: Atom | None) -> Factoring:
+    fields: dict[Atom, Ints] = {}
+    units: list[tuple[Atom, int]] = []
+    weight = size
+    for atom in atoms:
+        weight //= atom.size
+        if atom.size == 1:
+            units.append((atom, weight))
+        else:
+            fields[atom] = np.arange(size) // weight % atom.size
+    return Factoring(fields, tuple(units), role)
+
+
+def _grouped(size: int, names: Names) -> Iterator[Factoring]:
+    """A fused projection with fewer key/value heads: q's rows, then k's, then v's; or group by group."""
+    s = names.sizes
+    if not names.grouped or "d_h" not in s or size != (s["H"] + 2 * s["H_kv"]) * s["d_h"]:
+        return
+    kv, group, d_h = s["H_kv"], s["G"], s["d_h"]
+    role, a, g, d = names.atom("qkv", 3), names.atom("H_kv", kv), names.atom("G", group), names.atom("d_h", d_h)
+    row, column = np.divmod(np.arange(size), d_h)
+    query = row < kv * group
+    after = row - kv * group
+    blocked = {
+        role: np.where(query, 0, 1 + after // kv),
+        a: np.where(query, row // group, after % kv),
+        g: np.where(query, row % group, -1),
+        d: column,
+    }
+    slot = row % (group + 2)
+    by_group = {
+        role: np.maximum(slot - group + 1, 0),
+        a: row // (group + 2),
+        g: np.where(slot < group, slot, -1),
+        d: column,
+    }
+    for fields in (blocked, by_group):
+        yield Factoring({atom: v for atom, v in fields.items() if atom.size > 1}, (), role)
+
+
+class Consumers:
+    """Which operations take which tensor, for looking ahead."""
+
+    def __init__(self, ops: list[Op]) -> None:
+        self.ops = ops
+        self._by: dict[tuple, list[int]] = {}
+        for i, op in enumerate(ops):
+            for raw in op.inputs:
+                self._by.setdefault(raw.key, []).append(i)
+
+    def following(self, index: int) -> list[tuple[int, bool]]:
+        """The operations that the first output of `index` goes through, and whether each hands it on unharmed."""
+        found: list[tuple[int, bool]] = []
+        known = {raw.key for raw in self.ops[index].outputs[:1]}
+        waiting = [i for key in known for i in self._by.get(key, ()) if i > index]
+        heapq.heapify(waiting)
+        seen: set[int] = set()
+        while waiting and len(found) < _HORIZON:
+            i = heapq.heappop(waiting)
+            if i in seen:
+                continue
+            seen.add(i)
+            op = self.ops[i]
+            onward = op.error is None and _hands_on(op)
+            found.append((i, onward))
+            if onward:
+                for raw in op.outputs:
+                    known.add(raw.key)
+                    for j in self._by.get(raw.key, ()):
+                        if j > i:
+                            heapq.heappush(waiting, j)
+        return found
+
+
+def _hands_on(op: Op) -> bool:
+    name = plain_name(op.op)
+    if name in POINTWISE or name.removesuffix("_") in POINTWISE:
+        return bool(
+            op.inputs and op.outputs and max(op.inputs, key=lambda r: len(r.shape)).shape == op.outputs[0].shape
+        )
+    return follows(name) and name not in ("cat", "stack")
+
+
+class Features:
+    """Decides what feature axes are, once for each, and remembers what it decided for the same use."""
+
+    def __init__(self, ops: list[Op], names: Names) -> None:
+        self.names = names
+        self.consumers = Consumers(ops)
+        self.decided: dict[Atom, Factoring | None] = {}
+        self._same: dict[tuple, int | None] = {}
+
+    def decide(self, feature: Atom, out: Meaning, index: int) -> Factoring | None:
+        """What the unnamed `feature` axis of `out`, made by operation `index`, is; None if nobody can say."""
+        if feature not in self.decided:
+            options = list(factorings(feature.size, self.names))
+            follow = self.consumers.following(index)
+            ops = self.consumers.ops
+            dims = out.fields[feature].dims if feature in out.fields else ()
+            use = (feature.size, out.shape, dims, tuple(_signature(ops[i], onward, out) for i, onward in follow))
+            if use not in self._same:
+                self._same[use] = self._best(options, feature, out, index, follow)
+            chosen = self._same[use]
+            self.decided[feature] = None if chosen is None else options[chosen]
+            if chosen is not None:
+                atoms = [*options[chosen].atoms, *(a for a, _ in options[chosen].units)]
+                if math.prod(a.size for a in atoms) == feature.size:
+                    feature.alias = tuple(atoms) if not options[chosen].units else _in_order(options[chosen])
+                else:
+                    feature.parts = ("qkv", "H", "d_h")
+        return self.decided[feature]
+
+    def decide_one_of_several(self, feature: Atom) -> Factoring | None:
+        """What one of several feature axes of one weight is: a width that only one declared name has."""
+        feature.feature = True
+        if feature not in self.decided:
+            s = self.names.sizes
+            possible = [n for n in s if n in ("H", "H_kv") or self.names.is_feature(n)]
+            roles = [r for count, r in ROLES.items() if count == feature.size]
+            fitting = [n for n in possible if s[n] == feature.size]
+            self.decided[feature] = None
+            if len(fitting) + len(roles) == 1:
+                role = self.names.atom(roles[0], feature.size) if roles else None
+                factors = list(self.names.factors(fitting[0], feature.size)) if fitting else [role]
+                option = _factoring([a for a in factors if a], feature.size, role)
+                self.decided[feature] = option
+                feature.alias = _in_order(option)
+        return self.decided[feature]
+
+    def _best(
+        self, options: list[Factoring], feature: Atom, out: Meaning, index: int, follow: list[tuple[int, bool]]
+    ) -> int | None:
+        costs = [self._cost(option, feature, out, index, follow) for option in options]
+        if not costs or min(costs) >= _GIVE_UP:
+            return None
+        return costs.index(min(costs))
+
+    def _cost(
+        self, option: Factoring, feature: Atom, out: Meaning, index: int, follow: list[tuple[int, bool]]
+    ) -> float:
+        """How badly the uses of a feature axis fit one reading of it: 0 where every split is clean."""
+        ops = self.consumers.ops
+        first = option.applied(out, feature)
+        known: dict[tuple, Meaning] = {ops[index].outputs[0].key: first}
+        mine = {*option.atoms, *(a for a, _ in option.units)}
+        cost = _unclean(first, mine)
+        ends = set() if follow else {ops[index].outputs[0].key}
+        for i, onward in follow:
+            op = ops[i]
+            inputs = [raw for raw in op.inputs if raw.key in known]
+            if not onward or not inputs:
+                ends.update(raw.key for raw in inputs)
+                continue
+            m = known[inputs[0].key]
+            made = layout(op, [m], self.names) if follows(plain_name(op.op)) else [m]
+            if made is None or len(made) != len(op.outputs):
+                ends.add(inputs[0].key)
+                continue
+            for raw, new in zip(op.outputs, made, strict=True):
+                known[raw.key] = new
+                cost += _unclean(new, mine) + _nameless(m, new, op)
+        if option.role is not None:
+            cost += sum(_varies(known[key], option.role) for key in ends)
+        return cost
+
+
+_GIVE_UP = 1e9
+
+
+def _in_order(option: Factoring) -> tuple[Atom, ...]:
+    """The factors, those of size 1 at their places."""
+    at = [(int((np.diff(v) != 0).argmax()) + 1, 1, a) for a, v in option.atoms.items()]
+    at += [(w, 0, a) for a, w in option.units]
+    return tuple(a for _, _, a in sorted(at, key=lambda e: (-e[0], e[1])))
+
+
+def _signature(op: Op, onward: bool, out: Meaning) -> tuple:
+    return plain_name(op.op), repr(op.args) if onward else "", tuple(raw.shape for raw in op.outputs), onward
+
+
+def _unclean(m: Meaning, atoms: Iterable[Atom]) -> float:
+    here = [a for a in atoms if a in m.fields and m.fields[a].dims]
+    return sum(len(m.fields[a].dims) > 1 for a in here) / len(here) if here else 0.0
+
+
+def _nameless(before: Meaning, after: Meaning, op: Op) -> int:
+    """How many axes of size 1 a reshape made out of nothing."""
+    if plain_name(op.op) not in ("view", "reshape", "unflatten", "_unsafe_view"):
+        return 0
+    count = [sum(n == 1 and not u for n, u in zip(m.shape, m.units, strict=True)) for m in (before, after)]
+    return max(count[1] - count[0], 0)
+
+
+def _varies(m: Meaning, atom: Atom) -> int:
+    return int(bool(m.fields.get(atom, _NONE).dims))
+
+
+_NONE = Field((), np.zeros((), np.int64))

@@ -1,0 +1,105 @@
+"""Several tensors made one: cat and stack."""
+
+import numpy as np
+
+from core.trace._axes import Atom, Names, is_length
+from core.trace._meaning import Field, Meaning, Path, Units, compressed, counted
+
+
+def cat(ms: list[Meaning], dim: int, names: Names, *, distinct: bool) -> Meaning:
+    """The pieces `ms` side by side along `dim`; `distinct` says that they are not one tensor several times.
+
+    Pieces that carry coordinates of one atom (the heads of one projection, the halves of a rotation) make that
+    atom whole again. New keys joined to cached ones are keys: Lk. Per-head features of distinct tensors, as many
+    as there are heads, make an axis of heads.
+    """
+    ms = _agreed(ms, dim)
+    total = sum(m.shape[dim] for m in ms)
+    shape = (*ms[0].shape[:dim], total, *ms[0].shape[dim + 1 :])
+    fields: dict[Atom, Field] = {}
+    for atom in dict.fromkeys(a for m in ms for a in m.fields):
+        dims = tuple(sorted({dim, *(d for m in ms if atom in m.fields for d in m.fields[atom].dims)}))
+        parts = []
+        for m in ms:
+            size = [m.shape[d] for d in dims]
+            at = m.fields.get(atom)
+            if at is None:
+                parts.append(np.full(size, -1))
+            else:
+                laid = [n if d in at.dims else 1 for d, n in zip(dims, size, strict=True)]
+                parts.append(np.broadcast_to(at.values.reshape(laid), size))
+        fields[atom] = compressed(dims, np.concatenate(parts, dims.index(dim)))
+    units: list[Units] = [next((m.units[d] for m in ms if m.units[d]), ()) for d in range(len(shape))]
+    units[dim] = ms[0].units[dim] if total == 1 else ()
+    paths: frozenset[Path] = frozenset().union(*(m.paths for m in ms))
+    joined = Meaning(shape, fields, tuple(units), paths, all(m.exact for m in ms))
+    kinds = [_named_along(m, dim) for m in ms]
+    if len(ms) > 1 and _different(kinds, ms, dim):
+        _replace(joined, dim, _common(kinds, total, names))
+        return joined
+    name = _pieces_name(ms, names) if distinct and len(ms) > 1 else None
+    joined = counted(joined, names, name)
+    if len(ms) > 1 and all(kinds) and all(is_length(n) for kind in kinds for n in kind) and len(joined.along(dim)) > 1:
+        _replace(joined, dim, names.atom("Lk", total))
+    return joined
+
+
+def _named_along(m: Meaning, dim: int) -> frozenset[str]:
+    along = [r for a in m.along(dim) for r in a.resolved()] + [a for a, _ in m.units[dim]]
+    return frozenset(atom.name or "unknown" for atom in along)
+
+
+def _different(kinds: list[frozenset[str]], ms: list[Meaning], dim: int) -> bool:
+    """Whether the pieces' own axes mean different things, so that no atom can be made whole."""
+    if len(set(kinds)) > 1:
+        return True
+    if kinds[0] == {"unknown"}:
+        return False
+    # Tokens one by one (size 1) are the same atom name without a coordinate: they are new positions.
+    return bool(kinds[0]) and all(is_length(n) for n in kinds[0]) and any(m.units[dim] for m in ms)
+
+
+def _common(kinds: list[frozenset[str]], total: int, names: Names) -> Atom:
+    every = frozenset().union(*kinds)
+    if every and all(is_length(name) for name in every):
+        return names.atom("Lk", total)
+    if "unknown" in every or not every or any(not kind for kind in kinds):
+        return Atom(None, total)
+    return Atom(None, total, parts=tuple(sorted(every)), mixed=True)
+
+
+def _replace(m: Meaning, dim: int, atom: Atom) -> None:
+    """Let the axis `dim` mean `atom` and nothing else."""
+    for old in m.along(dim):
+        del m.fields[old]
+    m.fields[atom] = Field((dim,), np.arange(m.shape[dim]))
+
+
+def _pieces_name(ms: list[Meaning], names: Names) -> str | None:
+    """What the axis that counts distinct pieces is called: heads, if each piece has the features of one head."""
+    here = {a.name for m in ms for a in (*m.fields, *(u for unit in m.units for u, _ in unit))}
+    if "d_h" not in here:
+        return "unknown"
+    for name in ("H", "H_kv"):
+        if len(ms) == names.sizes.get(name) and not here & {"H", "H_kv", "G"}:
+            return name
+    return "unknown"
+
+
+def _agreed(ms: list[Meaning], dim: int) -> list[Meaning]:
+    """The pieces with unnamed atoms of one piece replaced by what the other pieces call that axis."""
+    found = [Meaning(m.shape, dict(m.fields), m.units, m.paths, m.exact) for m in ms]
+    for d in range(len(ms[0].shape)):
+        if d == dim or ms[0].shape[d] < 2:
+            continue
+        model = next((m for m in found if m.along(d) and all(a.known for a in m.along(d))), None)
+        if model is None:
+            continue
+        for m in found:
+            unnamed = [a for a in m.along(d) if not a.known]
+            if len(unnamed) == 1 and len(m.along(d)) == 1 and len(m.fields[unnamed[0]].dims) == 1:
+                del m.fields[unnamed[0]]
+                for atom in model.along(d):
+                    if model.fields[atom].dims == (d,):
+                        m.fields.setdefault(atom, model.fields[atom])
+    return found
