@@ -7,6 +7,7 @@ import textwrap
 
 from core.trace import Source, Step, Trace
 
+_NEAR = 3  # lines round the step that stay where room is scarce
 # A comment that only writes down a shape: the walk shows the shape that was measured.
 _WRITTEN_SHAPE = re.compile(r"\s+# \([\w, ·]+\)$")
 
@@ -43,8 +44,12 @@ def _row(line: str, number: int, source: Source, step: Step) -> str:
     def stands_in(at: Source) -> bool:
         return (at.filename, at.first_line) == (source.filename, source.first_line) and at.line <= number <= at.end_line
 
-    lit = ' class="hw-lit" aria-current="step"' if stands_in(step.source) else ""
-    if not lit and any(stands_in(caller) for caller in step.callers):
+    here = source.first_line == step.source.first_line and source.filename == step.source.filename
+    far = not here or not step.source.line - _NEAR <= number <= step.source.end_line + _NEAR
+    lit = ' class="hw-far"' if far else ""
+    if stands_in(step.source):
+        lit = ' class="hw-lit" aria-current="step"'
+    elif any(stands_in(caller) for caller in step.callers):
         lit = ' class="hw-calls"'
     text = _marked(line, number, step.source) if stands_in(step.source) else _toned(line)
     first_indent = len(source.function_text) - len(source.function_text.lstrip())
