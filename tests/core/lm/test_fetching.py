@@ -237,6 +237,7 @@ def test_damaged_files_are_replaced(damage: str, tiny_llama: Tiny, home: Path, p
     folder = _store.ensure(tiny_llama.card, pip=pip.that("fetches"))
     whole = {path.name: path.read_bytes() for path in folder.iterdir()}
     DAMAGES[damage](folder)
+    assert _store.is_installed(tiny_llama.card) == damage.endswith(" changed"), "the quick look reads no weights"
     _store.ensure(tiny_llama.card, pip=pip.that("fetches"))
     assert pip.runs == 2
     assert files_in(home) == INSTALLED
