@@ -10,7 +10,7 @@ from PIL import Image
 from core.trace import TensorState
 from pages._ui.walk.colours import element_colours
 
-_WIDEST = 200  # CSS pixels that one tensor may take, so that before and after stand side by side
+_WIDEST = 190  # CSS pixels that one tensor may take, so that before and after stand side by side
 _CELL = 16  # of one element, where there is room
 
 
@@ -22,7 +22,8 @@ def blocks(state: TensorState, alt: str) -> str:
     colours = colours.reshape(-1, *colours.shape[-3:])  # (blocks, rows, columns, 3)
     columns = colours.shape[2]
     across = state.shape[-3] if len(state.shape) >= 4 else 1
-    cell = max(1, min(_CELL, (_WIDEST - 10 * across) // (across * columns)))
+    in_a_row = min(across, 4 if across * columns <= _WIDEST else 2)  # wide blocks go on in the next row
+    cell = max(1, min(_CELL, (_WIDEST - 10 * in_a_row) // (in_a_row * columns)))
     label = str(state.axes[-3]) if len(state.shape) >= 4 and state.axes else ""
     drawn = []
     for i, block in enumerate(colours):

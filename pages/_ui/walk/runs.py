@@ -34,4 +34,5 @@ def run(setup: Setup) -> Trace:
     n_kv_heads = {"mha": setup.n_heads, "gqa": setup.n_kv_heads, "mqa": 1}[setup.kind]
     module = GroupedQueryAttention(setup.d_model, setup.n_heads, n_kv_heads).eval()
     x = torch.randn(setup.B, setup.L, setup.d_model, generator=torch.Generator().manual_seed(0))
-    return record(module, x, axes={"x": "B L d_model"}, need_weights=True)
+    sizes = {"H": module.n_heads, "H_kv": module.n_kv_heads, "d_h": module.d_h}
+    return record(module, x, axes={"x": "B L d_model"}, sizes=sizes, need_weights=True)

@@ -51,7 +51,7 @@ def _walk(trace: Trace, run: int) -> None:
         state.put(state.WALK_STEP, last)
     _steppers(last)
     step = trace[_current(last) - 1]
-    source, tensors = st.columns(2, gap="medium")
+    source, tensors = st.columns([9, 10], gap="small")
     with source:
         st.html(listing(trace, step))
     with tensors:
@@ -64,6 +64,7 @@ def _walk(trace: Trace, run: int) -> None:
     with st.container(border=True):
         st.markdown(f"**{t('walk.map')}**")
         st.html(_map(trace, step))
+        st.html(_legend())
 
 
 def _steppers(last: int) -> None:
@@ -174,6 +175,13 @@ def _memory(step: Step) -> None:
 def _map(trace: Trace, current: Step) -> str:
     head = [t(f"walk.column.{column}") for column in ("step", "line", "name", "op", "shape", "kind", "stride")]
     return table(head, [_map_row(step) for step in trace], lit=current.index)
+
+
+def _legend() -> str:
+    entries = (
+        f"{chip([(axis, '')])} {t(f'legend.{axis}')}" for axis in ("B", "L", "Lk", "H", "H_kv", "d_h", "d_model")
+    )
+    return f'<div class="hw-legend hw-small">{"".join(f"<span>{entry}</span>" for entry in entries)}</div>'
 
 
 def _map_row(step: Step) -> tuple[object, ...]:
