@@ -129,7 +129,10 @@ class Names:
 
     def belong(self, major: str | None, minor: str | None) -> bool:
         """Whether two meanings side by side are factors of one declared axis."""
-        return (major, minor) in {("H", "d_h"), ("H_kv", "d_h"), ("H_kv", "G"), ("G", "d_h"), ("B", "H"), ("B", "H_kv")}
+        return (major, minor) in _FACTORS
+
+
+_FACTORS = {("H", "d_h"), ("H_kv", "d_h"), ("H_kv", "G"), ("G", "d_h"), ("B", "H"), ("B", "H_kv"), ("H", "B"), ("G", "B")}
 
 
 def is_length(name: str) -> bool:

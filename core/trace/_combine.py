@@ -104,11 +104,11 @@ def combine(ms: list[Meaning], shape: Shape, names: Names, how: Meeting) -> Mean
                 how.twins.append((atom, new))
             renamed[k][atom] = new
             fields[new] = at
-    _add_constants(ms, fields)
+    _add_constants(ms, fields, names, how)
     for dim, parts in blurred.items():
         if parts:
             _blur(fields, dim, shape[dim], parts)
-    units = _units(ms, shape, chosen, names, renamed, how)
+    units = _units(ms, shape, chosen, names, renamed, fields, how)
     paths = frozenset(_followed(p, ms[k], fields, renamed[k]) for k in range(len(ms)) for p in ms[k].paths)
     return Meaning(shape, fields, units, paths)
 
@@ -121,14 +121,18 @@ def _same(a: Field, b: Field) -> bool:
     return a.dims == b.dims and (a.values is b.values or np.array_equal(a.values, b.values))
 
 
-def _add_constants(ms: list[Meaning], fields: dict[Atom, Field]) -> None:
-    """Coordinates that all elements share (the head that was picked) stay where the operands agree on them."""
+def _add_constants(ms: list[Meaning], fields: dict[Atom, Field], names: Names, how: Meeting) -> None:
+    """Coordinates that all elements share (the head that was picked) stay where the operands agree on them.
+
+    Of features that are added to other features, the first operand's stay.
+    """
     constant: dict[Atom, Field | None] = {}
     for m in ms:
         for atom, at in m.fields.items():
             if not at.dims and atom not in fields:
                 known = constant.setdefault(atom, at)
-                if known is not None and known.values != at.values:
+                first_stays = not how.strict and atom.name is not None and names.is_feature(atom.name)
+                if known is not None and known.values != at.values and not first_stays:
                     constant[atom] = None
     fields.update({atom: at for atom, at in constant.items() if at is not None})
 
@@ -213,25 +217,37 @@ def _learn(unnamed: Meaning, model: Meaning, dim: int) -> None:
 
 
 def _units(
-    ms: list[Meaning], shape: Shape, chosen: dict[int, list[int]], names: Names, renamed: list[dict], how: Meeting
+    ms: list[Meaning],
+    shape: Shape,
+    chosen: dict[int, list[int]],
+    names: Names,
+    renamed: list[dict[Atom, Atom]],
+    fields: dict[Atom, Field],
+    how: Meeting,
 ) -> tuple[Units, ...]:
-    found: list[Units] = []
+    """The atoms of size 1, each axis from the first operand that has some; met twice, one is the second occurrence."""
+    found: list[Units] = [()] * len(shape)
     met: set[Atom] = set()
+    wanted = []
     for dim, n in enumerate(shape):
-        candidates = [k for k in range(len(ms)) if ms[k].units[dim] and (n == 1 or k in chosen.get(dim, ()))]
-        if not candidates:
-            found.append(())
-            continue
-        k = candidates[0]
+        able = [k for k in range(len(ms)) if ms[k].units[dim] and (n == 1 or k in chosen.get(dim, ()))]
+        if able:
+            wanted.append((able[0], dim))
+    for k, dim in sorted(wanted, key=lambda entry: -entry[0] if how.last_first else entry[0]):
         units = []
         for atom, weight in ms[k].units[dim]:
             new = atom
-            while new in met:
+            while new in met or (new in fields and fields[new].dims and atom not in ms[k].along(dim)):
                 new = names.twin(new)
+            if new is not atom:
+                renamed[k][atom] = new
+                if how.twins is not None:
+                    how.twins.append((atom, new))
+                if atom in ms[k].fields and not ms[k].fields[atom].dims:
+                    fields[new] = ms[k].fields[atom]
             met.add(new)
-            renamed[k].setdefault(atom, new)
             units.append((new, weight))
-        found.append(tuple(units))
+        found[dim] = tuple(units)
     return tuple(found)
 
 

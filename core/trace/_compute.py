@@ -42,6 +42,7 @@ class Evidence:
 class Decides(Protocol):
     """Who says what the feature axes of weights are."""
 
+    def told(self, m: Meaning) -> Meaning: ...
     def decide(self, feature: Atom, out: Meaning, index: int) -> "Factored | None": ...
     def decide_one_of_several(self, feature: Atom) -> "Factored | None": ...
 
@@ -88,7 +89,7 @@ def _pointwise(name: str, op: Op, ms: list[Meaning], names: Names, how: Meeting,
     if name in _NORMALISES:
         dim = argument(op, 1, "dim")
         if isinstance(dim, int) and ms[0].shape:
-            seen.normalised.update(ms[0].along(dim % len(ms[0].shape)))
+            seen.normalised.update(ms[0].known_along(dim % len(ms[0].shape)))
     if name in ("layer_norm", "native_layer_norm", "rms_norm", "dropout", "native_dropout") and ms[0].shape != shape:
         return mean.fresh(shape)
     operands = [*ms[1:], ms[0]] if name == "where" else ms
@@ -212,10 +213,10 @@ def _with_features(
 ) -> list[Meaning]:
     """The operands with the unnamed axes of a weight, that meet named activations and survive, told apart."""
     operands, out = labels
-    ms = list(ms)
+    ms = [features.told(m) for m in ms]
     for k, (m, letters) in enumerate(zip(ms, operands, strict=False)):
         others = [(o, at) for j, (o, at) in enumerate(zip(ms, operands, strict=False)) if j != k]
-        if any(a.known for a in m.fields) or not any(a.known for o, _ in others for a in o.fields):
+        if any(map(_declared, m.fields)) or not any(_declared(a) for o, _ in others for a in _all_atoms(o)):
             continue
         met = {c for o, at in others for d, c in enumerate(at) if any(a.known for a in o.along(d))}
         new = [a for d, c in enumerate(letters) if c in out and c not in met for a in m.along(d)]
@@ -231,6 +232,14 @@ def _with_features(
     return ms
 
 
+def _all_atoms(m: Meaning) -> list[Atom]:
+    return [*m.fields, *(atom for units in m.units for atom, _ in units)]
+
+
+def _declared(atom: Atom) -> bool:
+    return atom.known and not atom.alias
+
+
 def _name_heads(ms: list[Meaning], operands: list[list[str]], out: list[str], names: Names) -> None:
     """Feature axes of equal width, told apart by their part in the scores.
 
@@ -239,7 +248,7 @@ def _name_heads(ms: list[Meaning], operands: list[list[str]], out: list[str], na
     """
     if len(ms) != 2 or len(operands) < 2:
         return
-    lines = [{c: m.along(d) for d, c in enumerate(letters)} for m, letters in zip(ms, operands, strict=False)]
+    lines = [{c: m.known_along(d) for d, c in enumerate(letters)} for m, letters in zip(ms, operands, strict=False)]
 
     def length(k: int, c: str) -> bool:
         atoms = [r for a in lines[k].get(c, ()) for r in a.resolved()]
@@ -281,8 +290,8 @@ def _meet_inside(
         here = [(m, letters.index(letter)) for m, letters in zip(ms, operands, strict=False) if letter in letters]
         lines = [project(m, [0 if d == at else None for d in range(len(m.shape))], (m.shape[at],)) for m, at in here]
         for m, at in here:
-            atoms = set(m.along(at))
-            others = {a.root for o, d in here if o is not m for a in o.along(d)}
+            atoms = set(m.known_along(at))
+            others = {a.root for o, d in here if o is not m for a in o.known_along(d)}
             seen.summed.update(a for a in atoms if a.root in others)
         if len(lines) > 1 and all(line.shape == lines[0].shape for line in lines):
             combine(lines, lines[0].shape, names, Meeting())

@@ -16,7 +16,7 @@ import numpy as np
 from core.trace._axes import ROLES, Atom, Names
 from core.trace._compute import POINTWISE
 from core.trace._layout import follows, layout
-from core.trace._meaning import Field, Ints, Meaning, Units, compressed
+from core.trace._meaning import Field, Ints, Meaning, Units, complete, compressed
 from core.trace._ops import plain_name
 from core.trace._record import Op
 
@@ -42,9 +42,11 @@ class Factoring:
             if not (new.values < 0).all():
                 fields[atom] = new
         units = list(m.units)
-        if len(at.dims) == 1 and at.values.size == feature.size:
+        if len(at.dims) == 1 and self.units:
             (dim,) = at.dims
-            units[dim] = (*units[dim], *self.units)
+            left = [a for a in self.atoms if a in fields and dim in fields[a].dims]
+            if all(complete(fields[a], a) for a in left):
+                units[dim] = (*units[dim], *((a, min(weight, m.shape[dim])) for a, weight in self.units))
         return Meaning(m.shape, fields, tuple(units), m.paths, m.exact)
 
 
@@ -57,6 +59,7 @@ def factorings(size: int, names: Names) -> Iterator[Factoring]:
     flat = [[n] for n in widths] + heads + [["d_h"]]
     for factors in flat:
         yield from _product(factors, size, names)
+    yield from _grouped(size, names)
     for count, role in ROLES.items():
         if size % count:
             continue
@@ -66,7 +69,6 @@ def factorings(size: int, names: Names) -> Iterator[Factoring]:
         for one, other in heads:
             yield from _product([one, role, other], size, names, atom)
             yield from _product([one, other, role], size, names, atom)
-    yield from _grouped(size, names)
 
 
 def _product(factors: list[str], size: int, names: Names, role: Atom | None = None) -> Iterator[Factoring]:
@@ -118,7 +120,8 @@ def _grouped(size: int, names: Names) -> Iterator[Factoring]:
         d: column,
     }
     for fields in (blocked, by_group):
-        yield Factoring({atom: v for atom, v in fields.items() if atom.size > 1}, (), role)
+        units = ((a, size),) if kv == 1 else ()
+        yield Factoring({atom: v for atom, v in fields.items() if atom.size > 1}, units, role)
 
 
 class Consumers:
@@ -172,6 +175,14 @@ class Features:
         self.consumers = Consumers(ops)
         self.decided: dict[Atom, Factoring | None] = {}
         self._same: dict[tuple, int | None] = {}
+
+    def told(self, m: Meaning) -> Meaning:
+        """`m` with every feature axis that has been decided in its factors."""
+        for atom in list(m.fields):
+            chosen = self.decided.get(atom)
+            if chosen is not None:
+                m = chosen.applied(m, atom)
+        return m
 
     def decide(self, feature: Atom, out: Meaning, index: int) -> Factoring | None:
         """What the unnamed `feature` axis of `out`, made by operation `index`, is; None if nobody can say."""
@@ -262,8 +273,11 @@ def _signature(op: Op, onward: bool, out: Meaning) -> tuple:
 
 
 def _unclean(m: Meaning, atoms: Iterable[Atom]) -> float:
+    """The share of atoms that change along several axes; half as bad is one that was cut."""
     here = [a for a in atoms if a in m.fields and m.fields[a].dims]
-    return sum(len(m.fields[a].dims) > 1 for a in here) / len(here) if here else 0.0
+    mixed = sum(len(m.fields[a].dims) > 1 for a in here)
+    cut = sum(not complete(m.fields[a], a) for a in here)
+    return (mixed + cut / 2) / len(here) if here else 0.0
 
 
 def _nameless(before: Meaning, after: Meaning, op: Op) -> int:

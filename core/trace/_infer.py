@@ -6,7 +6,7 @@ import numpy as np
 
 from core.errors import BadInput
 from core.trace import _meaning as mean
-from core.trace._axes import Atom, Names, Spec, parse
+from core.trace._axes import Atom, Names, Spec, is_length, parse
 from core.trace._compute import Evidence, compute
 from core.trace._features import Features
 from core.trace._layout import argument, flat_index, layout, positions_in, with_values
@@ -167,6 +167,7 @@ class Inference:
             if found is not None and len(found) == len(op.outputs):
                 return [_complete(m) for m in found]
         except (ArithmeticError, IndexError, KeyError, RuntimeError, TypeError, ValueError):
+            if __import__("os").environ.get("DBG"): raise
             pass  # an argument written in a way not thought of: nobody can name the result
         return [mean.fresh(tuple(raw.shape)) for raw in op.outputs]
 
@@ -177,7 +178,7 @@ class Inference:
         value = ms[-1] if len(ms) > 1 and not _is_index(op, len(ms) - 1) else None
         if value is None:
             return old
-        value = mean.broadcast(value, region.shape)
+        value = _keeping_lengths(mean.broadcast(value, region.shape), old)
         fields: dict[Atom, Field] = {}
         size = int(np.prod(old.shape))
         everywhere = tuple(range(len(old.shape)))
@@ -187,10 +188,15 @@ class Inference:
             full = np.full(size, -1)
             if atom in old.fields:
                 full[:] = dense(old.fields[atom], old.shape).reshape(-1)
-            full[region] = dense(value.fields[atom], value.shape) if atom in value.fields else -1
+            if atom in value.fields:
+                full[region] = dense(value.fields[atom], value.shape)
+            elif not is_length(atom.name or ""):
+                full[region] = -1
             fields[atom] = compressed(everywhere, full.reshape(old.shape))
         theirs = value.units if len(value.units) == len(old.units) else old.units
-        units = tuple(mine or other for mine, other in zip(old.units, theirs, strict=True))
+        units = tuple(
+            mine or (other if n == 1 else ()) for mine, other, n in zip(old.units, theirs, old.shape, strict=True)
+        )
         new = Meaning(old.shape, fields, units, old.paths | value.paths)
         if not any((at.values < 0).any() for at in fields.values()):
             new = mean.counted(new, self.names, self._loop_name(new))
@@ -254,6 +260,14 @@ class Inference:
 def _is_index(op: Op, position: int) -> bool:
     """Whether an input of setitem is part of the index, not the value."""
     return op.op == "setitem" and not (isinstance(op.args[2], Tensor) and op.args[2].index == position)
+
+
+def _keeping_lengths(value: Meaning, old: Meaning) -> Meaning:
+    """`value` without its lengths where the tensor written to has its own: new tokens take their place in a cache."""
+    if not any(a.known and is_length(a.name or "") for a in old.fields):
+        return value
+    fields = {a: at for a, at in value.fields.items() if not is_length(a.name or "")}
+    return value.with_fields(value.shape, fields, value.units)
 
 
 def _complete(m: Meaning) -> Meaning:

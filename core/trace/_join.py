@@ -13,7 +13,7 @@ def cat(ms: list[Meaning], dim: int, names: Names, *, distinct: bool) -> Meaning
     atom whole again. New keys joined to cached ones are keys: Lk. Per-head features of distinct tensors, as many
     as there are heads, make an axis of heads.
     """
-    ms = _agreed(ms, dim)
+    ms = _rotated(_agreed(ms, dim), names) if distinct else _agreed(ms, dim)
     total = sum(m.shape[dim] for m in ms)
     shape = (*ms[0].shape[:dim], total, *ms[0].shape[dim + 1 :])
     fields: dict[Atom, Field] = {}
@@ -30,9 +30,11 @@ def cat(ms: list[Meaning], dim: int, names: Names, *, distinct: bool) -> Meaning
                 parts.append(np.broadcast_to(at.values.reshape(laid), size))
         fields[atom] = compressed(dims, np.concatenate(parts, dims.index(dim)))
     units: list[Units] = [next((m.units[d] for m in ms if m.units[d]), ()) for d in range(len(shape))]
-    units[dim] = ms[0].units[dim] if total == 1 else ()
+    # An atom of size 1 in every piece runs faster than whatever tells the pieces apart.
+    units[dim] = tuple((a, 1) for a, _ in ms[0].units[dim] if a.size == 1 and not is_length(a.name or "L"))
     paths: frozenset[Path] = frozenset().union(*(m.paths for m in ms))
     joined = Meaning(shape, fields, tuple(units), paths, all(m.exact for m in ms))
+    _regrouped(joined, dim, names)
     kinds = [_named_along(m, dim) for m in ms]
     if len(ms) > 1 and _different(kinds, ms, dim):
         _replace(joined, dim, _common(kinds, total, names))
@@ -42,6 +44,35 @@ def cat(ms: list[Meaning], dim: int, names: Names, *, distinct: bool) -> Meaning
     if len(ms) > 1 and all(kinds) and all(is_length(n) for kind in kinds for n in kind) and len(joined.along(dim)) > 1:
         _replace(joined, dim, names.atom("Lk", total))
     return joined
+
+
+def _rotated(ms: list[Meaning], names: Names) -> list[Meaning]:
+    """Two pieces computed from the same two halves of some features, as a rotation makes them: one half each.
+
+    Each was computed from both halves and carries the coordinates of the one that came first; where that is the
+    same for both, the second piece is the other half.
+    """
+    if len(ms) != 2:
+        return ms
+    for atom, at in ms[0].fields.items():
+        other = ms[1].fields.get(atom)
+        feature = all(names.is_feature(p) for r in atom.resolved() for p in r.parts[-1:]) and atom.known
+        if other is None or len(at.dims) > 1 or not feature or not np.array_equal(at.values, other.values):
+            continue
+        rest = np.setdiff1d(np.arange(atom.size), at.values)
+        if rest.size == at.values.size:
+            second = Meaning(ms[1].shape, dict(ms[1].fields), ms[1].units, ms[1].paths, ms[1].exact)
+            second.fields[atom] = Field(other.dims, rest.reshape(at.values.shape))
+            return [ms[0], second]
+    return ms
+
+
+def _regrouped(m: Meaning, dim: int, names: Names) -> None:
+    """An atom of size 1 known of every element goes back to the axis of those that it belongs with."""
+    for atom, at in list(m.fields.items()):
+        if atom.size == 1 and not at.dims and any(names.belong(atom.name, a.name) for a in m.along(dim)):
+            del m.fields[atom]
+            m.units = (*m.units[:dim], (*m.units[dim], (atom, m.shape[dim])), *m.units[dim + 1 :])
 
 
 def _named_along(m: Meaning, dim: int) -> frozenset[str]:

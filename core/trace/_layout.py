@@ -215,7 +215,7 @@ def _advanced(op: Op, m: Meaning, index: tuple, names: Names) -> list[Meaning]:
     if plain and len(lists) == 1 and real[lists[0]].ndim == 1 and not any(isinstance(i, bool) for i in real):
         for dim, i in enumerate(real):
             where = i if isinstance(i, slice) else _positions(i)
-            m = m if where == slice(None) else mean.take(m, dim, where)
+            m = mean.take(m, dim, where)
         return [mean.counted(m, names)]
     return [mean.counted(mean.gathered(m, flat_index(m)[real].numpy()), names)]
 
@@ -299,8 +299,10 @@ def _real(op: Op, ms: list[Meaning], names: Names) -> list[Meaning]:
     last = len(m.shape) - 1
     m = mean.broadcast(m, (*m.shape[:-1], 2))
     for atom, at in m.fields.items():
-        if at.dims == (last - 1,) and (at.values % 2 == 0).all() and at.values.max(initial=0) == atom.size - 2:
-            m.fields[atom] = mean.Field((last - 1, last), at.values[:, None] + np.arange(2))
+        pairs = at.dims == (last - 1,) or (not at.dims and m.shape[last - 1] == 1)
+        even = (at.values % 2 == 0).all() and at.values.max(initial=0) == atom.size - 2
+        if pairs and even and all(names.is_feature(p) for r in atom.resolved() for p in r.parts[-1:]):
+            m.fields[atom] = mean.Field((*at.dims, last), at.values[..., None] + np.arange(2))
             return [m]
     return [mean.counted(m, names)]
 

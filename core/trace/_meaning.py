@@ -40,6 +40,10 @@ class Meaning:
     def along(self, dim: int) -> list[Atom]:
         return [atom for atom, at in self.fields.items() if dim in at.dims]
 
+    def known_along(self, dim: int) -> list[Atom]:
+        """The atoms along an axis, those of size 1 too."""
+        return self.along(dim) + [atom for atom, _ in self.units[dim]]
+
     def ordered(self, dim: int) -> list[Atom]:
         """The atoms along an axis, the slowest varying first, those of size 1 at their places."""
         found: list[tuple[float, int, Atom]] = []
@@ -50,6 +54,8 @@ class Meaning:
             found.append((float(change.sum(1).max()), -int(change.argmax(1).max()) - 1, atom))
         slowest = [(changes, -minus) for changes, minus, _ in found]
         for atom, weight in self.units[dim]:
+            if any(atom is other for _, _, other in found):
+                continue  # what is left of an atom, beside more of it
             # An atom of size 1 stands before those that run faster than its stride and after the others.
             faster = [changes for changes, stride in slowest if stride < weight]
             found.append((min(faster, default=math.inf) - 0.5, -weight, atom))
@@ -126,14 +132,31 @@ def take(m: Meaning, dim: int, index: slice | Ints) -> Meaning:
             where = at.dims.index(dim)
             key = (*[slice(None)] * where, index)
             at = compressed(at.dims, at.values[key])
+            if at.values.size and at.values.max() < 0:
+                continue
         fields[atom] = at
     shape = (*m.shape[:dim], n, *m.shape[dim + 1 :])
-    return m.with_fields(shape, fields, _kept_units(m, shape))
+    units = (*m.units[:dim], _units_left(m, fields, dim, n), *m.units[dim + 1 :])
+    return m.with_fields(shape, fields, units)
 
 
-def _kept_units(m: Meaning, shape: Shape) -> tuple[Units, ...]:
-    """An atom of size 1 stays in its axis as long as the axis is whole, or was nothing but that atom."""
-    return tuple(u if m.shape[d] in (1, n) else () for d, (u, n) in enumerate(zip(m.units, shape, strict=True)))
+def complete(at: Field, atom: Atom) -> bool:
+    """Whether a field has every coordinate of its atom."""
+    return len(np.unique(at.values[at.values >= 0])) == atom.size
+
+
+def _units_left(m: Meaning, fields: dict[Atom, Field], dim: int, n: int) -> Units:
+    """The atoms of size 1 that an axis keeps when it is cut to `n`: those that what is left is a whole part of.
+
+    An axis cut down to size 1 keeps the name of what ran fastest along it.
+    """
+    if m.shape[dim] in (1, n):  # copies of an atom of size 1 run faster than it
+        return tuple((atom, weight * n // m.shape[dim]) for atom, weight in m.units[dim])
+    left = [atom for atom, at in fields.items() if dim in at.dims]
+    if n == 1:
+        return tuple((atom, 1) for atom in m.ordered(dim)[-1:])
+    whole = all(complete(fields[atom], atom) for atom in left)
+    return tuple((atom, min(weight, n)) for atom, weight in m.units[dim]) if whole else ()
 
 
 def select(m: Meaning, dim: int, index: int) -> Meaning:
@@ -142,8 +165,10 @@ def select(m: Meaning, dim: int, index: int) -> Meaning:
 
 
 def squeeze(m: Meaning, dim: int) -> Meaning:
-    """Drop an axis of size 1."""
+    """Drop an axis of size 1; what it meant is known of every element."""
     fields = {a: Field(tuple(d - (d > dim) for d in at.dims), at.values) for a, at in m.fields.items()}
+    for atom, _ in m.units[dim]:
+        fields.setdefault(atom, Field((), np.zeros((), np.int64)))
     return m.with_fields(m.shape[:dim] + m.shape[dim + 1 :], fields, m.units[:dim] + m.units[dim + 1 :])
 
 

@@ -51,7 +51,7 @@ def _units(m: Meaning, shape: Shape, names: Names) -> tuple[Units, ...]:
 
 
 def _belongs(names: Names, major: str | None, minor: str | None) -> bool:
-    return names.belong(major, minor)
+    return names.belong(major, minor) or (major is not None and major == minor)
 
 
 def _reading_order(m: Meaning) -> list[tuple[int, Atom]]:

@@ -1,0 +1,215 @@
+"""Grouped-query and multi-query attention, cross-attention and caches."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Grouped(nn.Module):
+    axes = {"x": "B L d_model"}
+    sizes = ("H", "H_kv")
+
+    def __init__(self, s):
+        super().__init__()
+        self.h, self.kv, self.g, self.d_h = s.H, s.H_kv, s.H // s.H_kv, s.d_h
+        self.w_q = nn.Linear(s.d_model, s.H * s.d_h)
+        self.w_k = nn.Linear(s.d_model, s.H_kv * s.d_h)
+        self.w_v = nn.Linear(s.d_model, s.H_kv * s.d_h)
+        self.w_o = nn.Linear(s.H * s.d_h, s.d_model)
+
+    def split(self, x):
+        B, L, _ = x.shape
+        q = self.w_q(x).view(B, L, self.h, self.d_h).transpose(1, 2)  #: B L H·d_h > B L H d_h > B H L d_h
+        k = self.w_k(x).view(B, L, self.kv, self.d_h).transpose(1, 2)  #: B L H_kv·d_h > B L H_kv d_h > B H_kv L d_h
+        v = self.w_v(x).view(B, L, self.kv, self.d_h).transpose(1, 2)  #: B L H_kv·d_h > B L H_kv d_h > B H_kv L d_h
+        return q, k, v
+
+    def join(self, out):
+        B, H, L, d = out.shape
+        return self.w_o(out.transpose(1, 2).reshape(B, L, H * d))  #: B L H d_h > B L H·d_h > B L d_model
+
+
+class RepeatInterleave(Grouped):
+    def forward(self, x):
+        q, k, v = self.split(x)
+        k = k.repeat_interleave(self.g, dim=1)  #: B H L d_h
+        v = torch.repeat_interleave(v, self.g, 1)  #: B H L d_h
+        attn = (q @ k.mT / self.d_h**0.5).softmax(-1)  #: B H d_h L > B H L Lk > B H L Lk > B H L Lk
+        return self.join(attn @ v)  #: B H L d_h
+
+
+class ExpandReshape(Grouped):
+    """Llama's repeat_kv."""
+
+    def forward(self, x):
+        q, k, v = self.split(x)
+        B, _, L, d = k.shape
+        k = k[:, :, None, :, :].expand(B, self.kv, self.g, L, d).reshape(B, self.h, L, d)  #: B H_kv 1 L d_h > B H_kv G L d_h > B H L d_h
+        v = v[:, :, None, :, :].expand(B, self.kv, self.g, L, d).reshape(B, self.h, L, d)  #: B H_kv 1 L d_h > B H_kv G L d_h > B H L d_h
+        attn = torch.matmul(q, k.transpose(2, 3)).softmax(-1)  #: B H d_h L > B H L Lk > B H L Lk
+        return self.join(torch.matmul(attn, v))  #: B H L d_h
+
+
+class FiveAxes(Grouped):
+    """Queries by group; keys broadcast, nothing is copied."""
+
+    def forward(self, x):
+        B, L, _ = x.shape
+        q = self.w_q(x).view(B, L, self.kv, self.g, self.d_h).permute(0, 2, 3, 1, 4)  #: B L H·d_h > B L H_kv G d_h > B H_kv G L d_h
+        k = self.w_k(x).view(B, L, self.kv, self.d_h).transpose(1, 2).unsqueeze(2)  #: B L H_kv·d_h > B L H_kv d_h > B H_kv L d_h > B H_kv 1 L d_h
+        v = self.w_v(x).view(B, L, self.kv, self.d_h).transpose(1, 2).unsqueeze(2)  #: B L H_kv·d_h > B L H_kv d_h > B H_kv L d_h > B H_kv 1 L d_h
+        attn = (q @ k.mT).softmax(-1)  #: B H_kv 1 d_h L > B H_kv G L Lk > B H_kv G L Lk
+        out = (attn @ v).permute(0, 3, 1, 2, 4).reshape(B, L, -1)  #: B H_kv G L d_h > B L H_kv G d_h > B L H·d_h
+        return self.w_o(out)  #: B L d_model
+
+
+class EinsumGroups(Grouped):
+    def forward(self, x):
+        B, L, _ = x.shape
+        q = self.w_q(x).unflatten(-1, (self.kv, self.g, self.d_h))  #: B L H·d_h > B L H_kv G d_h
+        k = self.w_k(x).unflatten(-1, (self.kv, self.d_h))  #: B L H_kv·d_h > B L H_kv d_h
+        v = self.w_v(x).unflatten(-1, (self.kv, self.d_h))  #: B L H_kv·d_h > B L H_kv d_h
+        scores = torch.einsum("bqngd,bknd->bngqk", q, k)  #: B H_kv G L Lk
+        out = torch.einsum("bngqk,bknd->bqngd", scores.softmax(-1), v)  #: B H_kv G L Lk > B L H_kv G d_h
+        return self.w_o(out.flatten(2))  #: B L H·d_h > B L d_model
+
+
+class EnableGqa(Grouped):
+    def forward(self, x):
+        q, k, v = self.split(x)
+        return self.join(F.scaled_dot_product_attention(q, k, v, enable_gqa=True))  #: B H L d_h
+
+
+class LoopOverGroups(Grouped):
+    def forward(self, x):
+        q, k, v = self.split(x)
+        heads = []
+        for h in range(self.h):
+            attn = (q[:, h] @ k[:, h // self.g].mT).softmax(-1)  #: B L d_h > B L d_h > B d_h L > B L Lk > B L Lk
+            heads.append(attn @ v[:, h // self.g])  #: B L d_h > B L d_h
+        return self.join(torch.stack(heads, dim=1))  #: B H L d_h
+
+
+class IndexedGroups(Grouped):
+    def forward(self, x):
+        q, k, v = self.split(x)
+        of = torch.arange(self.h) // self.g  #: * > *
+        k, v = k[:, of], v.index_select(1, of)  #: B H L d_h > B H L d_h
+        return self.join(F.scaled_dot_product_attention(q, k, v))  #: B H L d_h
+
+
+class FusedGrouped(nn.Module):
+    axes = {"x": "B L d_model"}
+    sizes = ("H", "H_kv")
+
+    def __init__(self, s):
+        super().__init__()
+        self.h, self.kv, self.d_h = s.H, s.H_kv, s.d_h
+        self.wqkv = nn.Linear(s.d_model, (s.H + 2 * s.H_kv) * s.d_h, bias=False)
+
+    def forward(self, x):
+        B, L, _ = x.shape
+        q, k, v = self.wqkv(x).split([self.h * self.d_h, self.kv * self.d_h, self.kv * self.d_h], dim=-1)  #: * > B L H·d_h ; B L H_kv·d_h ; B L H_kv·d_h
+        q = q.view(B, L, self.h, self.d_h).transpose(1, 2)  #: B L H d_h > B H L d_h
+        k = k.view(B, L, self.kv, self.d_h).transpose(1, 2)  #: B L H_kv d_h > B H_kv L d_h
+        v = v.view(B, L, self.kv, self.d_h).transpose(1, 2)  #: B L H_kv d_h > B H_kv L d_h
+        return F.scaled_dot_product_attention(q, k, v, enable_gqa=True)  #: B H L d_h
+
+
+class MultiQuery(nn.Module):
+    axes = {"x": "B L d_model"}
+    one_kv = True
+    sizes = ("H", "H_kv")
+
+    def __init__(self, s):
+        super().__init__()
+        self.h, self.d_h = s.H, s.d_h
+        self.w_q = nn.Linear(s.d_model, s.d_model)
+        self.w_k = nn.Linear(s.d_model, s.d_h)
+        self.w_v = nn.Linear(s.d_model, s.d_h)
+
+    def forward(self, x):
+        B, L, _ = x.shape
+        q = self.w_q(x).view(B, L, self.h, self.d_h).transpose(1, 2)  #: B L H·d_h > B L H d_h > B H L d_h
+        k = self.w_k(x).view(B, L, 1, self.d_h).transpose(1, 2)  #: B L H_kv·d_h > B L H_kv d_h > B H_kv L d_h
+        v = self.w_v(x).view(B, L, 1, self.d_h).transpose(1, 2)  #: B L H_kv·d_h > B L H_kv d_h > B H_kv L d_h
+        k = k.expand(B, self.h, L, self.d_h)  #: B H L d_h
+        v = v.expand(-1, self.h, -1, -1)  #: B H L d_h
+        attn = (q @ k.mT).softmax(-1)  #: B H d_h L > B H L Lk > B H L Lk
+        return attn @ v  #: B H L d_h
+
+
+class MultiQueryBroadcast(MultiQuery):
+    sizes = ("H",)
+
+    def forward(self, x):
+        B, L, _ = x.shape
+        q = self.w_q(x).view(B, L, self.h, self.d_h).transpose(1, 2)  #: B L H·d_h > B L H d_h > B H L d_h
+        k, v = self.w_k(x), self.w_v(x)  #: B L d_h
+        attn = torch.einsum("bhqd,bkd->bhqk", q, k).softmax(-1)  #: B H L Lk > B H L Lk
+        return torch.einsum("bhqk,bkd->bhqd", attn, v)  #: B H L d_h
+
+
+class Cached(nn.Module):
+    """One new token and the keys of those before it."""
+
+    axes = {"x": "B L d_model", "past_k": "B H Lk d_h", "past_v": "B H Lk d_h"}
+
+    def __init__(self, s):
+        super().__init__()
+        self.h, self.d_h = s.H, s.d_h
+        self.w_q, self.w_k, self.w_v = (nn.Linear(s.d_model, s.d_model) for _ in range(3))
+
+    def forward(self, x, past_k, past_v):
+        B, L, _ = x.shape
+        q, k, v = (w(x).view(B, L, self.h, self.d_h).transpose(1, 2) for w in (self.w_q, self.w_k, self.w_v))  #: B L H·d_h > B L H d_h > B H L d_h
+        k = torch.cat([past_k, k], dim=2)  #: B H Lk d_h
+        v = torch.cat((past_v, v), -2)  #: B H Lk d_h
+        attn = (q @ k.transpose(-2, -1)).softmax(-1)  #: B H d_h Lk > B H L Lk > B H L Lk
+        return attn @ v  #: B H L d_h
+
+
+class CachedInPlace(Cached):
+    axes = {"x": "B L d_model", "cache_k": "B H Lk d_h", "cache_v": "B H Lk d_h"}
+    longer = ("cache_k", "cache_v")
+
+    def forward(self, x, cache_k, cache_v):
+        B, L, _ = x.shape
+        q, k, v = (w(x).view(B, L, self.h, self.d_h).transpose(1, 2) for w in (self.w_q, self.w_k, self.w_v))  #: B L H·d_h > B L H d_h > B H L d_h
+        start = cache_k.shape[2] - L
+        cache_k[:, :, start:] = k  #: B H Lk d_h
+        cache_v[:, :, start:].copy_(v)  #: B H Lk d_h > *
+        attn = (q @ cache_k.transpose(-2, -1)).softmax(-1)  #: B H d_h Lk > B H L Lk > B H L Lk
+        return attn @ cache_v  #: B H L d_h
+
+
+class Cross(nn.Module):
+    axes = {"x": "B L d_model", "memory": "B Lk d_model"}
+
+    def __init__(self, s):
+        super().__init__()
+        self.h, self.d_h = s.H, s.d_h
+        self.w_q, self.w_k, self.w_v, self.w_o = (nn.Linear(s.d_model, s.d_model) for _ in range(4))
+
+    def forward(self, x, memory):
+        B, Lq, D = x.shape
+        Lk = memory.shape[1]
+        q = self.w_q(x).view(B, Lq, self.h, self.d_h).transpose(1, 2)  #: B L H·d_h > B L H d_h > B H L d_h
+        k = self.w_k(memory).view(B, Lk, self.h, self.d_h).transpose(1, 2)  #: B Lk H·d_h > B Lk H d_h > B H Lk d_h
+        v = self.w_v(memory).view(B, Lk, self.h, self.d_h).transpose(1, 2)  #: B Lk H·d_h > B Lk H d_h > B H Lk d_h
+        scores = q @ k.transpose(-2, -1)  #: B H d_h Lk > B H L Lk
+        out = scores.softmax(-1) @ v  #: B H L Lk > B H L d_h
+        return self.w_o(out.transpose(1, 2).contiguous().view(B, Lq, D))  #: B L H d_h > B L H d_h > B L H·d_h > B L d_model
+
+
+class PaddingMask(Cross):
+    axes = {"x": "B L d_model", "memory": "B Lk d_model", "keep": "B Lk"}
+
+    def forward(self, x, memory, keep):
+        B, Lq, D = x.shape
+        q = self.w_q(x).unflatten(-1, (self.h, -1)).transpose(1, 2)  #: B L H·d_h > B L H d_h > B H L d_h
+        k = self.w_k(memory).unflatten(-1, (self.h, -1)).transpose(1, 2)  #: B Lk H·d_h > B Lk H d_h > B H Lk d_h
+        v = self.w_v(memory).unflatten(-1, (self.h, -1)).transpose(1, 2)  #: B Lk H·d_h > B Lk H d_h > B H Lk d_h
+        scores = q @ k.mT  #: B H d_h Lk > B H L Lk
+        scores = scores + (1 - keep)[:, None, None, :] * -1e9  #: B Lk > B 1 1 Lk > B 1 1 Lk > B H L Lk
+        return scores.softmax(-1) @ v  #: B H L Lk > B H L d_h
