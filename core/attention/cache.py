@@ -32,9 +32,13 @@ class KVCache:
         """
         if self.k is not None and self.v is not None:
             stored = self.k
-            if stored[:, :, :0].shape != k[:, :, :0].shape or stored.dtype != k.dtype:
+            if _all_but_length(stored) != _all_but_length(k):
                 new, cached = f"{tuple(k.shape)} {k.dtype}", f"{tuple(stored.shape)} {stored.dtype}"
                 raise BadInput("attention.cache-other-sizes", new=new, cached=cached)
             k, v = torch.cat((self.k, k), dim=-2), torch.cat((self.v, v), dim=-2)
         self.k, self.v = k, v
         return k, v
+
+
+def _all_but_length(t: Tensor) -> tuple[object, ...]:
+    return (*t.shape[:-2], *t.shape[-1:], t.dtype)

@@ -16,9 +16,10 @@ from core.errors import LANGS, Lang
 LANG = "lang"
 QUESTION_SECTION = "section"
 MAPS_MODEL, MAPS_LAYER, MAPS_HEAD, MAPS_TEXT = "model", "layer", "head", "text"
-MAPS_TOKEN, MAPS_SAMPLE, MAPS_GRID, MAPS_TABLE = "maps_token", "maps_sample", "maps_grid", "maps_table"
+MAPS_TOKEN, MAPS_TOKEN_CHOSEN = "maps_token", "maps_token_chosen"
+MAPS_SAMPLE, MAPS_GRID, MAPS_TABLE = "maps_sample", "maps_grid", "maps_table"
 WALK_KIND, WALK_STEP, WALK_PLAYING, WALK_TICK = "attention", "step", "walk_playing", "walk_tick"
-WALK_SIZES = {"B": "B", "L": "L", "d_model": "d_model", "n_heads": "H", "n_kv_heads": "H_kv"}
+WALK_SIZES = {"B": "B", "L": "L", "Lk": "Lk", "d_model": "d_model", "n_heads": "H", "n_kv_heads": "H_kv"}
 
 T = TypeVar("T")
 

@@ -6,11 +6,11 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from pages._ui import i18n
+from pages._ui import i18n, text
 from pages._ui.walk import memory, picture
 from pages._ui.walk.colours import element_colours
 from pages._ui.walk.listing import listing
-from pages._ui.walk.runs import DEFAULTS, KINDS, Setup, run
+from pages._ui.walk.runs import DEFAULTS, KINDS, LABELS, Setup, run
 
 Open = Callable[..., AppTest]
 
@@ -26,7 +26,7 @@ def setup(kind: str = "gqa", **sizes: int) -> Setup:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_step_can_be_shown(open_page: Open, kind: str, lang: str) -> None:
     trace = run(setup(kind))
-    app = open_page("shape_walk", attention=kind.upper(), lang=lang)
+    app = open_page("shape_walk", attention=LABELS[kind], lang=lang)
     for step in trace:
         app.slider(key="step").set_value(step.index + 1).run()
         assert not app.exception
@@ -35,6 +35,13 @@ def test_every_step_can_be_shown(open_page: Open, kind: str, lang: str) -> None:
         assert f"<s>{step.source.line}</s>" in shown
         assert str(step.output.stride) in shown
         assert i18n.catalogue(lang)[f"walk.kind.{step.kind}"] in shown
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_axis_of_a_right_run_has_a_name(kind: str) -> None:
+    for step in run(setup(kind, B=2)):
+        for axis in step.output.axes:
+            assert str(axis) in text.AXIS_CLASS, f"{step.source.text}: {step.output.axes}"
 
 
 def test_buttons_step_and_stop_at_the_ends(open_page: Open) -> None:

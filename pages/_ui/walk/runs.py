@@ -5,22 +5,40 @@ from typing import Literal
 
 import torch
 
-from core.attention import GroupedQueryAttention
+from core.attention import GroupedQueryAttention, KVCache
 from core.trace import Trace, record
 
-Kind = Literal["mha", "gqa", "mqa"]
-KINDS: tuple[Kind, ...] = ("mha", "gqa", "mqa")
-LIMITS = {"B": (1, 4), "L": (1, 64), "d_model": (1, 256), "n_heads": (1, 16), "n_kv_heads": (1, 16)}
-DEFAULTS = {"B": 1, "L": 5, "d_model": 16, "n_heads": 4, "n_kv_heads": 2}
+Kind = Literal["mha", "gqa", "mqa", "causal", "cross", "decode"]
+KINDS: tuple[Kind, ...] = ("mha", "gqa", "mqa", "causal", "cross", "decode")
+LABELS: dict[Kind, str] = {  # the same in every language, so that a link may carry them
+    "mha": "MHA",
+    "gqa": "GQA",
+    "mqa": "MQA",
+    "causal": "causal",
+    "cross": "cross",
+    "decode": "decode",
+}
+SIZES: dict[Kind, tuple[str, ...]] = {
+    "mha": ("B", "L", "d_model", "n_heads"),
+    "gqa": ("B", "L", "d_model", "n_heads", "n_kv_heads"),
+    "mqa": ("B", "L", "d_model", "n_heads"),
+    "causal": ("B", "L", "d_model", "n_heads"),
+    "cross": ("B", "L", "Lk", "d_model", "n_heads"),
+    "decode": ("B", "Lk", "d_model", "n_heads", "n_kv_heads"),
+}
+"""The sizes that each kind asks for. To decode: one new token comes to Lk tokens in the cache."""
+LIMITS = {"B": (1, 4), "L": (1, 64), "Lk": (1, 64), "d_model": (1, 256), "n_heads": (1, 16), "n_kv_heads": (1, 16)}
+DEFAULTS = {"B": 1, "L": 5, "Lk": 7, "d_model": 16, "n_heads": 4, "n_kv_heads": 2}
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What a person has set: which attention, and its sizes. `n_kv_heads` is used for GQA alone."""
+    """What a person has set: which attention, and its sizes. A size that the kind does not ask for is not looked at."""
 
     kind: Kind
     B: int
     L: int
+    Lk: int
     d_model: int
     n_heads: int
     n_kv_heads: int
@@ -31,8 +49,25 @@ def run(setup: Setup) -> Trace:
 
     Raises BadInput for sizes that cannot work.
     """
-    n_kv_heads = {"mha": setup.n_heads, "gqa": setup.n_kv_heads, "mqa": 1}[setup.kind]
-    module = GroupedQueryAttention(setup.d_model, setup.n_heads, n_kv_heads).eval()
-    x = torch.randn(setup.B, setup.L, setup.d_model, generator=torch.Generator().manual_seed(0))
+    own = setup.n_kv_heads if "n_kv_heads" in SIZES[setup.kind] else setup.n_heads
+    module = GroupedQueryAttention(
+        setup.d_model,
+        setup.n_heads,
+        1 if setup.kind == "mqa" else own,
+        causal=setup.kind in ("causal", "decode"),
+    ).eval()
+    generator = torch.Generator().manual_seed(0)
+
+    def tokens(count: int) -> torch.Tensor:
+        return torch.randn(setup.B, count, setup.d_model, generator=generator)
+
+    x = tokens(1 if setup.kind == "decode" else setup.L)
+    axes, given = {"x": "B L d_model"}, {}
+    if setup.kind == "cross":
+        axes["context"], given["context"] = "B Lk d_model", tokens(setup.Lk)
+    if setup.kind == "decode":
+        given["cache"] = KVCache()
+        module(tokens(setup.Lk), cache=given["cache"])
+        axes["cache.k"] = axes["cache.v"] = "B H_kv Lk d_h"
     sizes = {"H": module.n_heads, "H_kv": module.n_kv_heads, "d_h": module.d_h}
-    return record(module, x, axes={"x": "B L d_model"}, sizes=sizes, need_weights=True)
+    return record(module, x, axes=axes, sizes=sizes, need_weights=True, **given)

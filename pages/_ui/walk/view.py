@@ -10,7 +10,7 @@ from pages._ui.i18n import t
 from pages._ui.text import chip, table
 from pages._ui.walk import memory, picture
 from pages._ui.walk.listing import listing
-from pages._ui.walk.runs import DEFAULTS, KINDS, LIMITS, Setup
+from pages._ui.walk.runs import DEFAULTS, KINDS, LABELS, LIMITS, SIZES, Setup
 
 PLAY_SECONDS = 1.4
 
@@ -18,23 +18,23 @@ PLAY_SECONDS = 1.4
 def controls() -> Setup:
     """One row: which attention, and its sizes."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        kind = st.segmented_control(
+        st.segmented_control(
             t("walk.attention"),
             KINDS,
-            format_func=str.upper,
+            format_func=LABELS.__getitem__,
             key=state.WALK_KIND,
             bind="query-params",
             required=True,
             default=KINDS[0],
         )
-        sizes = {}
-        for name, key in state.WALK_SIZES.items():
-            if name == "n_kv_heads" and kind != "gqa":
-                continue
+        kind = state.choice(state.WALK_KIND, KINDS, KINDS[0])
+        sizes = dict(DEFAULTS)
+        for name in SIZES[kind]:
+            key = state.WALK_SIZES[name]
             low, high = LIMITS[name]
-            st.number_input(key, low, high, DEFAULTS[name], key=key, bind="query-params", width=112)
+            st.number_input(key, low, high, DEFAULTS[name], key=key, bind="query-params", width=96)
             sizes[name] = state.whole_number(key, low, high, DEFAULTS[name])
-    return Setup(kind=state.choice(state.WALK_KIND, KINDS, KINDS[0]), **{"n_kv_heads": 1, **sizes})
+    return Setup(kind, **sizes)
 
 
 def walk(trace: Trace) -> None:
