@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-
 MAX_TOKENS = 512
 """The longest text that is taken, whatever the model could read: the weights grow with the square of the length."""
 
