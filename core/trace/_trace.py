@@ -1,6 +1,6 @@
 """The trace of one run, and its steps."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType
@@ -16,6 +16,8 @@ from core.trace._ops import Kind, kind_of, shown_args
 from core.trace._record import Op
 from core.trace._spans import Source, Sources
 from core.trace._states import Raw, TensorState
+
+Labels = Mapping[int, list[tuple[str, tuple[int, ...]]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ class Trace:
         ops: list[Op],
         *,
         inputs: Mapping[str, tuple[Raw, torch.Tensor | None]],
-        parameters: Mapping[int, list[tuple[str, tuple[int, ...]]]],
+        parameters: Callable[[], Labels],
         storage_bytes: list[int],
         sources: Sources,
         result: Any,
@@ -86,12 +88,11 @@ class Trace:
         self.error = error
         self._ops = ops
         self._raw_inputs = inputs
-        self._parameters = parameters
         self._storage_bytes = storage_bytes
         self._sources = sources
         self._error_at = error_at
-        self._given = axes
-        self._sizes = sizes
+        raw = {name: raw for name, (raw, _) in inputs.items()}
+        self._meanings = Meanings(ops, raw, parameters, axes, sizes)
         self._values: dict[tuple, torch.Tensor] = {}
 
     @cached_property
@@ -104,14 +105,9 @@ class Trace:
     def inputs(self) -> dict[str, TensorState]:
         """The tensors of the arguments, by name."""
         return {
-            name: self._state(raw, value, Meant(self, (-1, name, 0)), name)
+            name: self._state(raw, value, Meant(self._meanings, (-1, name, 0)), name)
             for name, (raw, value) in self._raw_inputs.items()
         }
-
-    @cached_property
-    def _inference(self) -> Inference:
-        raw = {name: raw for name, (raw, _) in self._raw_inputs.items()}
-        return Inference(self._ops, raw, self._parameters, self._given, self._sizes)
 
     @property
     def error_source(self) -> Source | None:
@@ -148,13 +144,13 @@ class Trace:
 
     def _step(self, index: int, op: Op, ins: list[Ref], outs: list[Ref]) -> Step:
         inputs = tuple(
-            self._state(raw, self._values.get(raw.place), Meant(self, ref))
+            self._state(raw, self._values.get(raw.place), Meant(self._meanings, ref))
             for raw, ref in zip(op.inputs, ins, strict=True)
         )
         for raw, value in zip(op.outputs, op.values, strict=False):
             self._remember(raw, value)
         outputs = tuple(
-            self._state(raw, self._values.get(raw.place), Meant(self, ref))
+            self._state(raw, self._values.get(raw.place), Meant(self._meanings, ref))
             for raw, ref in zip(op.outputs, outs, strict=True)
         )
         read = {raw.storage for raw in op.inputs}
@@ -181,7 +177,7 @@ class Trace:
             self._values[raw.place] = value
 
     def _state(self, raw: Raw, value: torch.Tensor | None, meant: "Meant", name: str | None = None) -> TensorState:
-        parameter = next((n for n, shape in self._parameters.get(raw.storage, ()) if shape == raw.shape), None)
+        parameter = next((n for n, shape in self._meanings.labels.get(raw.storage, ()) if shape == raw.shape), None)
         return TensorState(
             shape=tuple(raw.shape),
             stride=raw.stride,
@@ -203,27 +199,43 @@ class Trace:
 _NOWHERE = Source("", "", 0, 0, 0, 0, 0, "")
 
 
+class Meanings:
+    """The meanings of all tensors of a trace, worked out when the first is asked for."""
+
+    def __init__(
+        self, ops: list[Op], inputs: Mapping[str, Raw], labels: Callable[[], Labels], axes: Mapping[str, str],
+        sizes: Mapping[str, int],
+    ) -> None:  # fmt: skip
+        self._ops, self._inputs, self._find, self._axes, self._sizes = ops, inputs, labels, axes, sizes
+
+    @cached_property
+    def labels(self) -> Labels:
+        """Names and shapes of the parameters met, by storage."""
+        return self._find()
+
+    @cached_property
+    def inference(self) -> Inference:
+        return Inference(self._ops, self._inputs, self.labels, self._axes, self._sizes)
+
+
 class Meant:
-    """The meaning of one tensor of a trace, worked out when it is first asked for."""
+    """The meaning of one tensor of a trace."""
 
-    __slots__ = ("_axes", "_ref", "_trace")
+    __slots__ = ("_meanings", "_ref")
 
-    def __init__(self, trace: Trace, ref: Ref) -> None:
-        self._trace, self._ref = trace, ref
-        self._axes: tuple[Axis, ...] | None = None
+    def __init__(self, meanings: Meanings, ref: Ref) -> None:
+        self._meanings, self._ref = meanings, ref
 
     @property
     def meaning(self) -> Meaning:
-        return self._trace._inference.at(self._ref)
+        return self._meanings.inference.at(self._ref)
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        if self._axes is None:
-            self._axes = axes_of(self.meaning)
-        return self._axes
+        return axes_of(self.meaning)
 
     def coordinates(self, name: str) -> torch.Tensor:
-        return torch.from_numpy(coordinates(self.meaning, name))
+        return torch.tensor(coordinates(self.meaning, name))
 
     def origin(self, index: tuple[int, ...]) -> Origin:
         return origin(self.meaning, index)
