@@ -18,6 +18,7 @@ QUESTION_SECTION = "section"
 MAPS_MODEL, MAPS_LAYER, MAPS_HEAD, MAPS_TEXT = "model", "layer", "head", "text"
 MAPS_TOKEN, MAPS_TOKEN_CHOSEN = "maps_token", "maps_token_chosen"
 MAPS_SAMPLE, MAPS_GRID, MAPS_TABLE = "maps_sample", "maps_grid", "maps_table"
+WALK_COLOUR = "colour"
 WALK_KIND, WALK_STEP, WALK_PLAYING, WALK_TICK = "attention", "step", "walk_playing", "walk_tick"
 WALK_SIZES = {"B": "B", "L": "L", "Lk": "Lk", "d_model": "d_model", "n_heads": "H", "n_kv_heads": "H_kv"}
 
@@ -77,6 +78,11 @@ def get(key: str, fallback: T) -> T:
 def put(key: str, value: object) -> None:
     """Set `key`. For the key of a widget, only before it is drawn or in a callback."""
     st.session_state[key] = value
+
+
+def trigger(key: str, name: str) -> object:
+    """What a component of our own has just sent under `name`; None where it sent nothing. For its callback."""
+    return getattr(st.session_state.get(key), name, None)
 
 
 def move(key: str, by: int, last: int, clock: str) -> None:

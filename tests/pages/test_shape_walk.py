@@ -147,14 +147,14 @@ class TestDrawing:
     def test_the_picture_has_one_image_a_block_and_says_what_it_is(self) -> None:
         trace = run(setup("mha", B=2))
         q = next(step.output for step in trace if step.name == "q")
-        drawn = picture.blocks(q, "q, said aloud")
+        drawn = picture.blocks(q, "head", "q, said aloud")
         assert drawn.count("<img ") == 2 * 4
         assert drawn.count('alt="q, said aloud"') == 1
         assert drawn.count('alt=""') == 7
 
     def test_the_largest_sizes_stay_small_on_the_wire(self) -> None:
         trace = run(setup("mha", L=64, d_model=256, n_heads=16))
-        assert all(len(picture.blocks(step.output, "")) < 200_000 for step in trace)
+        assert all(len(picture.blocks(step.output, "head", "")) < 200_000 for step in trace)
 
     def test_colours_tell_heads_and_tokens_apart(self) -> None:
         trace = run(setup("mha"))
@@ -162,3 +162,12 @@ class TestDrawing:
         colours = element_colours(q)[0].reshape(4, 5, 4, 3)
         assert len({tuple(colours[h, t, 0]) for h in range(4) for t in range(5)}) == 20
         assert (colours == colours[:, :, :1]).all()  # features of one head and token share a colour
+
+    def test_by_token_rows_differ_and_by_feature_columns(self) -> None:
+        trace = run(setup("mha"))
+        q = next(step.output for step in trace if step.name == "q" and step.op == "transpose")
+        by_token, by_feature = element_colours(q, "token")[0], element_colours(q, "feature")[0]
+        assert len({tuple(by_token[0, token, 0]) for token in range(5)}) == 5
+        assert (by_token == by_token[:1, :, :1]).all()
+        assert len({tuple(by_feature[0, 0, feature]) for feature in range(4)}) == 4
+        assert (by_feature == by_feature[:1, :1]).all()

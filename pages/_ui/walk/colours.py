@@ -1,24 +1,38 @@
-"""Colours of elements: hue says which head an element belongs to, shade which token it came from."""
+"""Colours of elements: what each element came from, by head, by token or by feature."""
+
+from typing import Literal
 
 import numpy as np
 
 from core.trace import TensorState
 
+ColourBy = Literal["head", "token", "feature"]
+COLOUR_BY: tuple[ColourBy, ...] = ("head", "token", "feature")
+
 # Okabe and Ito's colour-blind safe set (jfly.uni-koeln.de/color), without black; heads beyond take it again, darker.
 _HEADS = ((213, 94, 0), (230, 159, 0), (204, 121, 167), (0, 114, 178), (0, 158, 115), (86, 180, 233), (178, 163, 20))
-_NO_HEAD = (59, 91, 219)
+_PLAIN = (59, 91, 219)
+_TOKEN = (0, 78, 130)
+_FEATURE = (0, 100, 74)
 GREY = (200, 204, 212)
+_PALEST = 0.72  # how far towards white the last of a row of shades goes
 
 
-def element_colours(state: TensorState) -> np.ndarray:
-    """An RGB colour for each element, (*state.shape, 3) uint8."""
-    token = _coordinates(state, ("L", "Lk"))
+def element_colours(state: TensorState, by: ColourBy = "head") -> np.ndarray:
+    """An RGB colour for each element, (*state.shape, 3) uint8.
+
+    By head: the hue is the head, the shade the token. By token or feature: one hue, the shade is the token or feature.
+    Elements that have no such coordinate take the plain colour, or grey where only that coordinate was asked for.
+    """
+    if by != "head":
+        names, hue = (("L", "Lk"), _TOKEN) if by == "token" else (("d_h", "d_model"), _FEATURE)
+        place = _coordinates(state, names)
+        shaded = _faded(np.broadcast_to(np.array(hue, dtype=float), (*place.shape, 3)), place)
+        return np.where((place >= 0)[..., None], shaded, GREY).astype(np.uint8)
     head = _coordinates(state, ("H", "H_kv"))
-    palette = np.array([_head_colour(h) for h in range(int(head.max(initial=-1)) + 1)] or [_NO_HEAD], dtype=float)
-    base = np.where((head >= 0)[..., None], palette[np.clip(head, 0, None)], np.array(_NO_HEAD, dtype=float))
-    longest = max(int(token.max(initial=0)), 1)
-    fade = np.where(token >= 0, 0.62 * np.clip(token, 0, None) / longest, 0.0)[..., None]
-    return (base + (255 - base) * fade).astype(np.uint8)
+    palette = np.array([_head_colour(h) for h in range(int(head.max(initial=-1)) + 1)] or [_PLAIN], dtype=float)
+    base = np.where((head >= 0)[..., None], palette[np.clip(head, 0, None)], np.array(_PLAIN, dtype=float))
+    return _faded(base, _coordinates(state, ("L", "Lk"))).astype(np.uint8)
 
 
 def css(colour: np.ndarray | tuple[int, ...]) -> str:
@@ -26,9 +40,16 @@ def css(colour: np.ndarray | tuple[int, ...]) -> str:
 
 
 def ink_on(colour: np.ndarray) -> str:
-    """Black or white, whichever can be read on `colour` (relative luminance as in WCAG 2, without the gamma step)."""
+    """Black or white, whichever can be read on `colour` (relative luminance as in WCAG 2, with one gamma for all)."""
     red, green, blue = (float(c) / 255 for c in colour)
-    return "#fff" if 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 < 0.36 else "#111"
+    return "#fff" if 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 < 0.18 else "#111"
+
+
+def _faded(base: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """`base` (…, 3) made paler with `place` (…), from the first to the last; unchanged where there is no place (-1)."""
+    last = max(int(place.max(initial=0)), 1)
+    share = np.where(place >= 0, _PALEST * np.clip(place, 0, None) / last, 0.0)[..., None]
+    return base + (255 - base) * share
 
 
 def _head_colour(head: int) -> tuple[float, ...]:

@@ -8,15 +8,15 @@ import numpy as np
 from PIL import Image
 
 from core.trace import TensorState
-from pages._ui.walk.colours import element_colours
+from pages._ui.walk.colours import ColourBy, element_colours
 
 _WIDEST = 190  # CSS pixels that one tensor may take, so that before and after stand side by side
 _CELL = 16  # of one element, where there is room
 
 
-def blocks(state: TensorState, alt: str) -> str:
+def blocks(state: TensorState, by: ColourBy, alt: str) -> str:
     """HTML of the tensor. `alt` describes it for a reader who cannot see it."""
-    colours = element_colours(state)
+    colours = element_colours(state, by)
     while colours.ndim < 4:  # a vector is one row, a matrix one block
         colours = colours[None]
     colours = colours.reshape(-1, *colours.shape[-3:])  # (blocks, rows, columns, 3)

@@ -7,10 +7,13 @@ import streamlit as st
 from core.trace import Step, TensorState, Trace
 from pages._ui import state
 from pages._ui.i18n import t
-from pages._ui.text import chip, table
+from pages._ui.text import chip
 from pages._ui.walk import memory, picture
+from pages._ui.walk.colours import COLOUR_BY, ColourBy
 from pages._ui.walk.listing import listing
+from pages._ui.walk.parts import named_axes, shape_chip, tag
 from pages._ui.walk.runs import DEFAULTS, KINDS, LABELS, LIMITS, SIZES, Setup
+from pages._ui.walk.step_map import step_map
 
 PLAY_SECONDS = 1.4
 
@@ -34,7 +37,21 @@ def controls() -> Setup:
             low, high = LIMITS[name]
             st.number_input(key, low, high, DEFAULTS[name], key=key, bind="query-params", width=96)
             sizes[name] = state.whole_number(key, low, high, DEFAULTS[name])
+        _colour_choice()
     return Setup(kind, **sizes)
+
+
+def _colour_choice() -> None:
+    state.linked(state.WALK_COLOUR, COLOUR_BY, COLOUR_BY[0])
+    st.segmented_control(
+        t("walk.colour"),
+        COLOUR_BY,
+        format_func=lambda by: t(f"walk.colour.{by}"),
+        key=state.WALK_COLOUR,
+        required=True,
+        persist_state="session",
+    )
+    state.link(state.WALK_COLOUR, COLOUR_BY[0])
 
 
 def walk(trace: Trace) -> None:
@@ -51,19 +68,20 @@ def _walk(trace: Trace, run: int) -> None:
         state.put(state.WALK_STEP, last)
     _steppers(last)
     step = trace[_current(last) - 1]
+    by = state.choice(state.WALK_COLOUR, COLOUR_BY, COLOUR_BY[0])
     source, tensors = st.columns([9, 10], gap="small")
     with source:
         st.html(listing(trace, step))
     with tensors:
         with st.container(border=True):
             st.html(_title(step))
-            st.html(_change(step))
+            st.html(_change(step, by))
             st.markdown(_story(step))
         with st.container(border=True):
-            _memory(step)
+            _memory(step, by)
     with st.container(border=True):
         st.markdown(f"**{t('walk.map')}**")
-        st.html(_map(trace, step))
+        step_map(trace, step)
         st.html(_legend())
 
 
@@ -103,42 +121,31 @@ def _title(step: Step) -> str:
     bound = f' → <span class="hw-mono">{html.escape(step.name)}</span>' if step.name else ""
     return (
         f"<strong>{t('walk.line', line=step.source.line)}</strong> · "
-        f'<span class="hw-mono">{call}</span>{bound} &nbsp;{_tag(step)}'
+        f'<span class="hw-mono">{call}</span>{bound} &nbsp;{tag(step)}'
     )
 
 
-def _tag(step: Step) -> str:
-    kind = "error" if step.error else step.kind
-    return f'<span class="hw-tag hw-{kind}">{t(f"walk.kind.{kind}")}</span>'
-
-
-def _change(step: Step) -> str:
+def _change(step: Step, by: ColourBy) -> str:
     """Before, an arrow, after: the tensors that the step read (weights as their chips alone), and what it made."""
     read = [tensor for tensor in step.inputs if not tensor.is_parameter]
-    before = "".join(_tensor(tensor, t("walk.before"), drawn=True) for tensor in read[:2])
-    weights = "".join(_tensor(tensor, tensor.name or "", drawn=False) for tensor in step.inputs if tensor.is_parameter)
-    after = "".join(_tensor(tensor, t("walk.after"), drawn=True) for tensor in step.outputs[:3])
+    before = "".join(_tensor(tensor, t("walk.before"), by) for tensor in read[:2])
+    weights = "".join(_tensor(tensor, tensor.name or "") for tensor in step.inputs if tensor.is_parameter)
+    after = "".join(_tensor(tensor, t("walk.after"), by) for tensor in step.outputs[:3])
     return f'<div class="hw-change"><div>{before}{weights}</div><div class="hw-arrow">→</div><div>{after}</div></div>'
 
 
-def _tensor(tensor: TensorState, caption: str, drawn: bool) -> str:
+def _tensor(tensor: TensorState, caption: str, by: ColourBy | None = None) -> str:
     contiguous = t("walk.contiguous") if tensor.is_contiguous else t("walk.not_contiguous")
     alt = t("walk.alt", shape=_spoken(tensor), stride=tensor.stride)
     return (
-        f'<div class="hw-mute hw-small">{html.escape(caption)}</div>{chip(_named(tensor))}'
+        f'<div class="hw-mute hw-small">{html.escape(caption)}</div>{shape_chip(tensor)}'
         f'<div class="hw-small">{t("walk.stride")} <span class="hw-mono">{tensor.stride}</span><br>'
-        f'<span class="hw-mute">{contiguous}</span></div>{picture.blocks(tensor, alt) if drawn else ""}'
+        f'<span class="hw-mute">{contiguous}</span></div>{picture.blocks(tensor, by, alt) if by else ""}'
     )
 
 
-def _named(tensor: TensorState) -> list[tuple[str, object]]:
-    """(axis name, size) of each axis; the size alone where an axis has no name."""
-    names = [str(axis) for axis in tensor.axes] or [""] * len(tensor.shape)
-    return list(zip(names, tensor.shape, strict=True))
-
-
 def _spoken(tensor: TensorState) -> str:
-    return ", ".join(f"{name} {size}".strip() for name, size in _named(tensor))
+    return ", ".join(f"{name} {size}".strip() for name, size in named_axes(tensor))
 
 
 def _story(step: Step) -> str:
@@ -158,23 +165,18 @@ def _story(step: Step) -> str:
     return t("walk.story.elementwise", nbytes=f"{step.output.nbytes:,}")
 
 
-def _memory(step: Step) -> None:
+def _memory(step: Step, by: ColourBy) -> None:
     out = step.output
     if out is None:
         return
     source = next((s for s in step.inputs if s.storage == out.storage and s.stride != out.stride), None)
     more = t("walk.memory.shown", shown=min(memory.SHOWN, out.storage_size), size=out.storage_size)
-    strips = [("walk.memory.stored", memory.storage_strip(out))]
+    strips = [("walk.memory.stored", memory.storage_strip(out, by))]
     if source is not None:
-        strips.append(("walk.memory.before", memory.reading_strip(source)))
-    strips.append(("walk.memory.after", memory.reading_strip(out)))
+        strips.append(("walk.memory.before", memory.reading_strip(source, by)))
+    strips.append(("walk.memory.after", memory.reading_strip(out, by)))
     rows = "".join(f'<div class="hw-mute hw-small">{t(key)}</div>{strip}' for key, strip in strips)
     st.html(f'<strong>{t("walk.memory")}</strong> <span class="hw-mute hw-small">{more}</span>{rows}')
-
-
-def _map(trace: Trace, current: Step) -> str:
-    head = [t(f"walk.column.{column}") for column in ("step", "line", "name", "op", "shape", "kind", "stride")]
-    return table(head, [_map_row(step) for step in trace], lit=current.index)
 
 
 def _legend() -> str:
@@ -182,15 +184,3 @@ def _legend() -> str:
         f"{chip([(axis, '')])} {t(f'legend.{axis}')}" for axis in ("B", "L", "Lk", "H", "H_kv", "d_h", "d_model")
     )
     return f'<div class="hw-legend hw-small">{"".join(f"<span>{entry}</span>" for entry in entries)}</div>'
-
-
-def _map_row(step: Step) -> tuple[object, ...]:
-    return (
-        step.index + 1,
-        step.source.line,
-        f'<span class="hw-mono">{html.escape(step.name or "")}</span>',
-        f'<span class="hw-mono">{html.escape(step.op)}</span>',
-        chip(_named(step.output)) if step.output else "",
-        _tag(step),
-        f'<span class="hw-mono">{step.output.stride}</span>' if step.output else "",
-    )
