@@ -57,10 +57,11 @@ def _colour_choice() -> None:
 def walk(trace: Trace) -> None:
     """The steps of a trace, one at a time. While it plays, it moves on by itself."""
     playing = state.get(state.WALK_PLAYING, False)
-    st.fragment(_walk, run_every=PLAY_SECONDS if playing else None)(trace, state.new_run(state.WALK_TICK))
+    run = state.new_run(state.WALK_TICK)
+    st.fragment(_walk, run_every=PLAY_SECONDS if playing else None)(trace, run, playing)
 
 
-def _walk(trace: Trace, run: int) -> None:
+def _walk(trace: Trace, run: int, ticking: bool) -> None:
     last = len(trace)
     if state.get(state.WALK_PLAYING, False) and state.is_tick(state.WALK_TICK, run):
         state.put(state.WALK_STEP, _current(last) + 1 if _current(last) < last else 1)
@@ -83,6 +84,8 @@ def _walk(trace: Trace, run: int) -> None:
         st.markdown(f"**{t('walk.map')}**")
         step_map(trace, step)
         st.html(_legend())
+    if state.get(state.WALK_PLAYING, False) != ticking:
+        st.rerun()  # the clock starts and stops with a run of the page, after every widget was drawn
 
 
 def _steppers(last: int) -> None:
@@ -98,9 +101,13 @@ def _steppers(last: int) -> None:
                 args=(state.WALK_STEP, by, last, clock),
             )
         icon = ":material/pause:" if playing else ":material/play_arrow:"
-        if st.button(t("walk.pause") if playing else t("walk.play"), icon=icon, key="walk_play"):
-            state.put(state.WALK_PLAYING, not playing)
-            st.rerun()
+        st.button(
+            t("walk.pause") if playing else t("walk.play"),
+            icon=icon,
+            key="walk_play",
+            on_click=state.put,
+            args=(state.WALK_PLAYING, not playing),
+        )
         st.slider(
             t("walk.step", last=last),
             1,
