@@ -1,0 +1,42 @@
+"""Grouped-query attention (Ainslie et al., 2023): consecutive query heads share one head of keys and values."""
+
+from torch import nn
+
+
+class GroupedQueryAttention(nn.Module):
+    def __init__(self, d_model, n_heads, n_kv_heads):
+        super().__init__()
+        if d_model % n_heads:
+            raise ValueError(f"d_model = {d_model} is not a multiple of n_heads = {n_heads}")
+        if n_heads % n_kv_heads:
+            raise ValueError(f"n_heads = {n_heads} is not a multiple of n_kv_heads = {n_kv_heads}")
+        self.n_heads = n_heads
+        self.n_kv_heads = n_kv_heads
+        self.d_h = d_model // n_heads
+        self.w_q = nn.Linear(d_model, d_model)
+        self.w_k = nn.Linear(d_model, n_kv_heads * self.d_h)
+        self.w_v = nn.Linear(d_model, n_kv_heads * self.d_h)
+        self.w_o = nn.Linear(d_model, d_model)
+
+    def forward(self, x, mask=None):
+        """x (B, L, d_model) to itself. `mask` is bool or 0/1, broadcasts to (B, H, L, L), True / 1 = may attend."""
+        B, L, d_model = x.shape
+        q = self.w_q(x).view(B, L, self.n_heads, self.d_h).transpose(1, 2)  # (B, H, L, d_h)
+        k = self.w_k(x).view(B, L, self.n_kv_heads, self.d_h).transpose(1, 2)  # (B, H_kv, L, d_h)
+        v = self.w_v(x).view(B, L, self.n_kv_heads, self.d_h).transpose(1, 2)  # (B, H_kv, L, d_h)
+
+        # Query head h reads kv head h // G, so each kv head is repeated G times in a row: 0 0 1 1, not 0 1 0 1.
+        G = self.n_heads // self.n_kv_heads
+        k = k.repeat_interleave(G, dim=1)  # (B, H, L, d_h)
+        v = v.repeat_interleave(G, dim=1)  # (B, H, L, d_h)
+
+        scores = q @ k.transpose(-2, -1) / self.d_h**0.5  # (B, H, L, L)
+        if mask is not None:
+            scores = scores.masked_fill(mask == 0, float("-inf"))
+        attn = scores.softmax(dim=-1)
+        if mask is not None:
+            # A query that may attend to nothing has become nan: it takes nothing, and nan would spread.
+            attn = attn.masked_fill(mask == 0, 0.0)
+        out = attn @ v  # (B, H, L, d_h)
+        out = out.transpose(1, 2).contiguous().view(B, L, d_model)
+        return self.w_o(out)
