@@ -1,0 +1,65 @@
+"""What holds for every page in a browser: it fits a phone, follows the browser's language and scheme."""
+
+import pytest
+from playwright.sync_api import Page
+
+from core.errors import LANGS
+from pages._ui.links import PAGES
+from tests.browser.visiting import Open, is_titled
+
+pytestmark = pytest.mark.browser
+each_page = pytest.mark.parametrize("page_id", PAGES)
+
+
+def overhang(page: Page) -> str:
+    """What sticks out at the right and makes the page scroll sideways; "" when it fits."""
+    return page.evaluate("""() => {
+        const main = document.querySelector('[data-testid="stMain"]');
+        const whole = document.scrollingElement;
+        if (whole.scrollWidth <= window.innerWidth && main.scrollWidth <= main.clientWidth) return '';
+        const width = Math.min(window.innerWidth, main.clientWidth);
+        const out = [...main.querySelectorAll('*')].filter(e => e.getBoundingClientRect().right > width + 1);
+        return out.map(e => e.tagName + '.' + e.className + ' ' + e.innerText?.slice(0, 40)).join('\\n') || 'something';
+    }""")
+
+
+@each_page
+@pytest.mark.parametrize("lang", LANGS)
+def test_a_phone_needs_no_sideways_scrolling(visit: Open, page_id: str, lang: str) -> None:
+    seen = visit(viewport={"width": 390, "height": 844})
+    page = seen.open(f"/{PAGES[page_id].url_path}?lang={lang}")
+    assert overhang(page) == ""
+    seen.check()
+
+
+def test_the_measure_sees_what_sticks_out(visit: Open) -> None:
+    page = visit(viewport={"width": 390, "height": 844}).open("/")
+    page.evaluate("""() => {
+        const wide = document.createElement('div');
+        wide.style.width = '600px';
+        wide.append('too wide');
+        document.querySelector('[data-testid="stMainBlockContainer"]').append(wide);
+    }""")
+    assert "too wide" in overhang(page)
+
+
+def brightness(page: Page) -> float:
+    """Of the page's background, 0 (black) to 255."""
+    colour = page.get_by_test_id("stApp").evaluate("app => getComputedStyle(app).backgroundColor")
+    return sum(float(part) for part in colour.strip("rgba()").split(",")[:3]) / 3
+
+
+@each_page
+def test_a_page_follows_the_browsers_scheme(visit: Open, page_id: str) -> None:
+    dark, light = (visit(color_scheme=scheme).open(f"/{PAGES[page_id].url_path}") for scheme in ("dark", "light"))
+    assert brightness(dark) < 60
+    assert brightness(light) > 200
+
+
+@pytest.mark.parametrize(("locale", "lang"), [("zh-CN", "zh"), ("en-GB", "en"), ("fr-FR", "en")])
+def test_the_browsers_language_is_taken_until_a_link_says_otherwise(visit: Open, locale: str, lang: str) -> None:
+    seen = visit(locale=locale)
+    is_titled(seen.open("/question"), "question", lang)
+    for asked in LANGS:
+        is_titled(seen.open(f"/question?lang={asked}"), "question", asked)
+    seen.check()
