@@ -15,12 +15,14 @@ from typing import Any, Literal
 from core.errors import BadInput
 from core.trace._axes import Axis
 from core.trace._inputs import named_inputs, parameters
+from core.trace._legality import Legality, view_legality
+from core.trace._meaning import Origin
 from core.trace._record import DispatchLevel, FunctionLevel, Recorder, is_outside
 from core.trace._spans import Source, Sources
 from core.trace._states import TensorState
 from core.trace._trace import Step, Trace
 
-__all__ = ["Axis", "Source", "Step", "TensorState", "Trace", "record"]
+__all__ = ["Axis", "Legality", "Origin", "Source", "Step", "TensorState", "Trace", "record", "view_legality"]
 
 
 def record(
@@ -60,28 +62,29 @@ def record(
         error = raised.with_traceback(None)  # its frames would keep every local tensor alive
     finally:
         recorder.entry = None
-    named = recorder.numbered(parameters(function, args))
-    recorder.storages.close()
     return Trace(
         recorder.ops,
         inputs=inputs,
-        parameters=named,
+        parameters=lambda: recorder.storages.numbered(parameters(function, args)),
         storage_bytes=recorder.storages.nbytes,
         sources=Sources(sources),
         result=result,
         error=error,
         error_at=error_at,
-        axes=_by_name(axes, inputs, named) if axes else {},
+        axes=_by_name(axes, inputs, function, args) if axes else {},
         sizes=sizes or {},
     )
 
 
-def _by_name(axes: Mapping[str, str] | Sequence[str], inputs: Mapping[str, Any], named: Mapping) -> dict[str, str]:
+def _by_name(
+    axes: Mapping[str, str] | Sequence[str], inputs: Mapping[str, Any], function: Callable[..., Any], args: tuple
+) -> dict[str, str]:
     if not isinstance(axes, Mapping):
         return dict(zip(inputs, axes, strict=False))
-    known = {*inputs, *(name for names in named.values() for name, _ in names)}
-    if unknown := [name for name in axes if name not in known]:
-        raise BadInput("trace.axes-of-nothing", names=", ".join(unknown), known=", ".join(sorted(known)))
+    if any(name not in inputs for name in axes):
+        known = {*inputs, *(name for name, _ in parameters(function, args))}
+        if unknown := [name for name in axes if name not in known]:
+            raise BadInput("trace.axes-of-nothing", names=", ".join(unknown), known=", ".join(sorted(known)))
     return dict(axes)
 
 

@@ -40,7 +40,7 @@ class Atom:
     names of an atom that stands for several meanings which can no longer be told apart (`mixed`).
     """
 
-    __slots__ = ("alias", "feature", "mixed", "name", "parts", "root", "size", "weak")
+    __slots__ = ("_root", "alias", "feature", "mixed", "name", "parts", "size", "weak")
 
     def __init__(
         self, name: str | None, size: int, *, parts: tuple[str, ...] = (), mixed: bool = False, weak: bool = False
@@ -52,7 +52,12 @@ class Atom:
         self.weak = weak  # a name that gives way to any other: copies
         self.alias: tuple[Atom, ...] | None = None
         self.feature = False  # made by a weight, so neither a batch nor a length
-        self.root: Atom = self  # the atom this one is a second occurrence of
+        self._root: Atom | None = None
+
+    @property
+    def root(self) -> "Atom":
+        """The atom that this one is a second occurrence of, or itself."""
+        return self._root or self
 
     def resolved(self) -> "tuple[Atom, ...]":
         """The named atoms that this one stands for, or itself."""
@@ -62,6 +67,8 @@ class Atom:
 
     @property
     def known(self) -> bool:
+        if self.alias is None:
+            return bool(self.parts) and not self.weak
         return all(atom.parts and not atom.weak for atom in self.resolved())
 
     def __repr__(self) -> str:
@@ -115,7 +122,7 @@ class Names:
         if atom not in self._twins:
             other = Atom(second(atom.name), atom.size, mixed=atom.mixed, weak=atom.weak)
             other.parts = tuple(second(p) or "unknown" for p in atom.parts) if atom.parts else ()
-            other.root = atom.root
+            other._root = atom.root
             other.feature = atom.feature
             self._twins[atom] = other
         return self._twins[atom]
@@ -132,7 +139,9 @@ class Names:
         return (major, minor) in _FACTORS
 
 
-_FACTORS = {("H", "d_h"), ("H_kv", "d_h"), ("H_kv", "G"), ("G", "d_h"), ("B", "H"), ("B", "H_kv"), ("H", "B"), ("G", "B")}
+_FACTORS = frozenset(
+    (("H", "d_h"), ("H_kv", "d_h"), ("H_kv", "G"), ("G", "d_h"), ("B", "H"), ("B", "H_kv"), ("H", "B"), ("G", "B"))
+)
 
 
 def is_length(name: str) -> bool:

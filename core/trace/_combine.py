@@ -34,6 +34,8 @@ def project(m: Meaning, target: Sequence[int | None], shape: Shape) -> Meaning:
     A meaning that stretches over an axis summed away and one that stays is no longer whole: what stays is mixed.
     """
     rank = len(shape)
+    if len(target) == rank and list(target) == list(range(rank)):
+        return m
     placed: list[int] = [1] * rank
     units: list[Units] = [()] * rank
     for d, t in enumerate(target):
@@ -159,6 +161,8 @@ def _tied(ms: list[Meaning], shape: Shape) -> list[list[int]]:
 def _on_one_axis(ms: list[Meaning], dim: int, names: Names, how: Meeting) -> tuple[list[int], tuple[str, ...]]:
     """Which operand tells what axis `dim` means; and, where operands contradict each other, all that they mean."""
     here = [k for k, m in enumerate(ms) if m.shape[dim] > 1]
+    if len(here) == 1:
+        return here, ()
     known = [k for k in here if ms[k].along(dim) and all(a.known for a in ms[k].along(dim))]
     # What was only learned from a use before gives way, and contradicts nothing.
     known.sort(key=lambda k: any(a.alias for a in ms[k].along(dim)))

@@ -222,7 +222,8 @@ def _with_features(
         new = [a for d, c in enumerate(letters) if c in out and c not in met for a in m.along(d)]
         unnamed = list(dict.fromkeys(new))
         if len(unnamed) == 1:
-            laid = contract(labels, ms, shape, names, Meeting(strict=True), Evidence())
+            last = max(k + 1, 2)  # a bias has nothing to add
+            laid = contract((operands[:last], out), ms[:last], shape, names, Meeting(strict=True), Evidence())
             chosen = features.decide(unnamed[0], laid, index)
             ms[k] = chosen.applied(m, unnamed[0]) if chosen else m
         for atom in unnamed if len(unnamed) > 1 else ():
@@ -288,13 +289,20 @@ def _meet_inside(
     """Letters that are summed over: unnamed axes (of weights) are what they are multiplied with."""
     for letter in {c for letters in operands for c in letters if c not in out}:
         here = [(m, letters.index(letter)) for m, letters in zip(ms, operands, strict=False) if letter in letters]
-        lines = [project(m, [0 if d == at else None for d in range(len(m.shape))], (m.shape[at],)) for m, at in here]
         for m, at in here:
             atoms = set(m.known_along(at))
             others = {a.root for o, d in here if o is not m for a in o.known_along(d)}
             seen.summed.update(a for a in atoms if a.root in others)
-        if len(lines) > 1 and all(line.shape == lines[0].shape for line in lines):
-            combine(lines, lines[0].shape, names, Meeting())
+        learn(here, names)
+
+
+def learn(here: list[tuple[Meaning, int]], names: Names) -> None:
+    """Let axes that are multiplied and summed over name each other."""
+    if len(here) < 2 or all(a.known for m, at in here for a in m.along(at)):
+        return
+    lines = [project(m, [0 if d == at else None for d in range(len(m.shape))], (m.shape[at],)) for m, at in here]
+    if all(line.shape == lines[0].shape for line in lines):
+        combine(lines, lines[0].shape, names, Meeting())
 
 
 def _sdpa(op: Op, ms: list[Meaning], names: Names) -> list[Meaning]:
@@ -308,10 +316,7 @@ def _sdpa(op: Op, ms: list[Meaning], names: Names) -> list[Meaning]:
     if grouped:  # each query head reads its own group: the heads of the result are q's
         keep = [None if two.shape[d] != shape[d] else d for d in range(len(shape))]
         two = project(two, [t if d >= len(shape) - 2 or t == 0 else None for d, t in enumerate(keep)], shape)
-    inside = [(m.along(len(m.shape) - 1)) for m in ms[:2]]
-    if all(inside):
-        lines = [project(m, [*[None] * (len(m.shape) - 1), 0], (m.shape[-1],)) for m in ms[:2]]
-        combine(lines, lines[0].shape, names, Meeting())
+    learn([(m, len(m.shape) - 1) for m in ms[:2]], names)
     out = combine([one, two], shape, names, Meeting(strict=True))
     return [out]
 

@@ -17,10 +17,10 @@ from core.trace._axes import ROLES, Atom, Names
 from core.trace._compute import POINTWISE
 from core.trace._layout import follows, layout
 from core.trace._meaning import Field, Ints, Meaning, Units, complete, compressed
-from core.trace._ops import plain_name
+from core.trace._ops import plain_name, words
 from core.trace._record import Op
 
-_HORIZON = 64  # operations that one feature axis is followed through
+_HORIZON = 32  # operations that one feature axis is followed through
 
 
 @dataclass(slots=True)
@@ -124,6 +124,10 @@ def _grouped(size: int, names: Names) -> Iterator[Factoring]:
         yield Factoring({atom: v for atom, v in fields.items() if atom.size > 1}, units, role)
 
 
+# A norm ends a projection's own features: what follows is the stream of the whole model.
+_STREAM = words("layer_norm native_layer_norm rms_norm _fused_rms_norm group_norm batch_norm")
+
+
 class Consumers:
     """Which operations take which tensor, for looking ahead."""
 
@@ -160,6 +164,8 @@ class Consumers:
 
 def _hands_on(op: Op) -> bool:
     name = plain_name(op.op)
+    if name in _STREAM:
+        return False
     if name in POINTWISE or name.removesuffix("_") in POINTWISE:
         return bool(
             op.inputs and op.outputs and max(op.inputs, key=lambda r: len(r.shape)).shape == op.outputs[0].shape

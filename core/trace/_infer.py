@@ -16,6 +16,7 @@ from core.trace._record import Op
 from core.trace._states import Raw
 
 Ref = tuple[int, str, int]  # operation, "in" or "out", position
+Place = tuple[int, int]  # a code object and a position in it
 
 
 class Inference:
@@ -37,8 +38,9 @@ class Inference:
     ) -> None:
         self.ops, self.inputs, self.labels = ops, inputs, labels
         self.specs = self._parsed(given)
+        self.not_understood: list[Exception] = []
         self.given_sizes = dict(sizes)
-        flipped: set[int] = set()
+        flipped: set[Place] = set()
         while True:
             self._run(flipped)
             more = self._turned() - flipped
@@ -48,6 +50,8 @@ class Inference:
 
     def at(self, ref: Ref) -> Meaning:
         index, side, place = ref
+        if index < 0:
+            return self.leaves[side]
         return (self.before if side == "in" else self.after)[index][place]
 
     def _parsed(self, given: Mapping[str, str]) -> dict[str, Spec]:
@@ -56,24 +60,29 @@ class Inference:
             shapes.update({name: shape for name, shape in named if name not in shapes})
         return {name: parse(text, shapes[name], name) for name, text in given.items() if name in shapes}
 
-    def _run(self, flipped: set[int]) -> None:
+    def _run(self, flipped: set[Place]) -> None:
         self.names = self._names()
         self.features = Features(self.ops, self.names)
         self.seen = Evidence()
         self._by_key: dict[tuple, Meaning] = {}
         self._by_place: dict[tuple, Meaning] = {}
         self._in_storage: dict[int, dict[tuple, Raw]] = {}
+        self._same: dict[tuple, Meaning] = {}
+        self._roles: dict[tuple, Meaning] = {}
+        self._done: dict[tuple, list[Meaning]] = {}
         self.before: list[list[Meaning]] = []
         self.after: list[list[Meaning]] = []
+        self.leaves: dict[str, Meaning] = {}
         for name, raw in self.inputs.items():
             if name in self.specs or raw.place not in self._by_place:
                 self._put(raw, self._leaf(name, raw))
+            self.leaves[name] = self._get(raw)
         for index, op in enumerate(self.ops):
             ms = [self._get(raw) for raw in op.inputs]
             self.before.append(ms)
             made: list[Meaning] = []
             if op.error is None and op.outputs:
-                made = self._step(index, op, ms, index in flipped)
+                made = self._once(index, op, ms, _place(op) in flipped)
                 for raw, m in zip(op.outputs, made, strict=True):
                     self._put(raw, m)
             self.after.append(made)
@@ -94,8 +103,13 @@ class Inference:
         """A tensor that no operation made: an input or a parameter, named or not."""
         shape = tuple(raw.shape)
         spec = self.specs.get(name) if name else None
-        if name is None or spec is None:
-            return mean.fresh(shape)
+        if name is None or name in self.inputs or (spec is None and raw.storage not in self.labels):
+            return mean.fresh(shape) if spec is None else self._declared(name or "", spec, shape)
+        if spec is None:
+            return self._roles.setdefault((_role(name), shape), mean.fresh(shape))
+        return self._declared(name, spec, shape)
+
+    def _declared(self, name: str, spec: Spec, shape: mean.Shape) -> Meaning:
         used: set[Atom] = set()
         axes = [self._factors(factors, size, name, used) for factors, size in zip(spec, shape, strict=True)]
         m = mean.named(shape, axes)
@@ -154,6 +168,17 @@ class Inference:
 
     # One operation -------------------------------------------------------------------------------------------
 
+    def _once(self, index: int, op: Op, ms: list[Meaning], flipped: bool) -> list[Meaning]:
+        """The outputs' meanings, taken over where the same was done to the same before: layers repeat."""
+        if op.indices or writes_in_place(op.op):
+            return self._step(index, op, ms, flipped)
+        key = (op.op, repr(op.args), repr(op.kwargs), flipped, *map(id, ms), *(raw.shape for raw in op.outputs))
+        made = self._done.get(key)
+        if made is None:
+            made = self._step(index, op, ms, flipped)
+            made = self._done[key] = [self._same.setdefault(m.signature(), m) for m in made]
+        return made
+
     def _step(self, index: int, op: Op, ms: list[Meaning], flipped: bool) -> list[Meaning]:
         name = plain_name(op.op)
         try:
@@ -166,9 +191,8 @@ class Inference:
                 found = ms[:1]
             if found is not None and len(found) == len(op.outputs):
                 return [_complete(m) for m in found]
-        except (ArithmeticError, IndexError, KeyError, RuntimeError, TypeError, ValueError):
-            if __import__("os").environ.get("DBG"): raise
-            pass  # an argument written in a way not thought of: nobody can name the result
+        except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            self.not_understood.append(error)  # arguments written in a way not thought of: nobody can name the result
         return [mean.fresh(tuple(raw.shape)) for raw in op.outputs]
 
     def _written(self, op: Op, ms: list[Meaning]) -> Meaning:
@@ -245,7 +269,7 @@ class Inference:
         for key in [k for k in self._by_key if k[1] == raw.storage]:
             del self._by_key[key]
 
-    def _turned(self) -> set[int]:
+    def _turned(self) -> set[Place]:
         """Contractions whose first operand brought the keys: its axis is normalised and summed over, the other not."""
         turned = set()
         for twin, (index, first) in self.seen.origin.items():
@@ -253,8 +277,21 @@ class Inference:
                 if first not in signs or twin in signs:
                     break
             else:
-                turned.add(index)
+                turned.add(_place(self.ops[index]))
         return turned
+
+
+def _role(name: str) -> str:
+    """A parameter's name without the number of its layer: what it is for, the same in each layer.
+
+    The last module's number stays: ``mlp.0`` and ``mlp.2`` are different things.
+    """
+    parts = name.split(".")
+    return ".".join("*" if part.isdigit() and i < len(parts) - 2 else part for i, part in enumerate(parts))
+
+
+def _place(op: Op) -> Place:
+    return (id(op.stack[0][0]), op.stack[0][1]) if op.stack else (0, 0)
 
 
 def _is_index(op: Op, position: int) -> bool:

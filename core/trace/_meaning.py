@@ -36,6 +36,12 @@ class Meaning:
     units: tuple[Units, ...]
     paths: frozenset[Path] = frozenset()
     exact: bool = False  # whether every element is an element of a named input, not computed from it
+    axes: tuple[Axis, ...] | None = None  # read once, when all names are known
+
+    def signature(self) -> tuple:
+        """What two meanings share if and only if they say the same."""
+        said = frozenset((atom, at.dims, at.values.tobytes()) for atom, at in self.fields.items())
+        return self.shape, said, self.units, self.paths, self.exact
 
     def along(self, dim: int) -> list[Atom]:
         return [atom for atom, at in self.fields.items() if dim in at.dims]
@@ -46,10 +52,15 @@ class Meaning:
 
     def ordered(self, dim: int) -> list[Atom]:
         """The atoms along an axis, the slowest varying first, those of size 1 at their places."""
+        atoms = self.along(dim)
+        if len(atoms) == 1 and not self.units[dim]:
+            return atoms
         found: list[tuple[float, int, Atom]] = []
-        for atom in self.along(dim):
+        for atom in atoms:
             at = self.fields[atom]
-            line = np.moveaxis(at.values, at.dims.index(dim), -1).reshape(-1, self.shape[dim])
+            line = at.values[None]
+            if len(at.dims) > 1:
+                line = np.moveaxis(at.values, at.dims.index(dim), -1).reshape(-1, self.shape[dim])
             change = line[:, 1:] != line[:, :-1]
             found.append((float(change.sum(1).max()), -int(change.argmax(1).max()) - 1, atom))
         slowest = [(changes, -minus) for changes, minus, _ in found]
@@ -300,7 +311,9 @@ def _copies(m: Meaning, dim: int, copies: int, names: Names) -> tuple[Atom, ...]
 
 
 def axes_of(m: Meaning) -> tuple[Axis, ...]:
-    return tuple(_axis(m, dim) for dim in range(len(m.shape)))
+    if m.axes is None:
+        m.axes = tuple(_axis(m, dim) for dim in range(len(m.shape)))
+    return m.axes
 
 
 def _axis(m: Meaning, dim: int) -> Axis:

@@ -118,6 +118,15 @@ class Tensor:
     def __init__(self, index: int) -> None:
         self.index = index
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tensor) and other.index == self.index
+
+    def __hash__(self) -> int:
+        return hash((Tensor, self.index))
+
+    def __repr__(self) -> str:
+        return f"tensor {self.index}"
+
 
 def shown_args(op: str, args: tuple, kwargs: dict) -> str:
     """The arguments worth showing: sizes, axes, scalars, equations; never tensors, never defaults."""

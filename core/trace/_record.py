@@ -1,7 +1,7 @@
 """Recording: a per-thread mode that notes every torch operation, and nothing else, while a callable runs."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -17,6 +17,8 @@ from core.trace._states import Raw, Storages
 _INSIDE = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
 _outside: dict[str, bool] = {}  # file name -> whether its frames are the user's, not torch's or the tracer's
 _STACK_DEPTH = 8
+_PLACEHOLDERS = tuple(map(Tensor, range(16)))
+_new = tuple.__new__  # of a named tuple, in half the time
 _MHA_FORWARD = nn.MultiheadAttention.forward.__code__
 
 # Operations whose meaning needs the numbers of an index tensor, which are kept (a clone, they are small).
@@ -104,19 +106,11 @@ class Recorder:
         self.ops.append(Op(op, func, args, kwargs, inputs, outputs, stack, group, indices, values, live, error))
 
     def raw(self, tensor: torch.Tensor, *, made: bool = False) -> Raw:
-        return Raw(
-            tensor.shape, tensor.stride(), int(tensor.storage_offset()), tensor.dtype,
-            self.storages.number(tensor, made=made), tensor.requires_grad, id(tensor),
+        return _new(
+            Raw,
+            (tensor.shape, tensor.stride(), tensor.storage_offset(), tensor.dtype,
+             self.storages.number(tensor, made=made), tensor.requires_grad, id(tensor)),
         )  # fmt: skip
-
-    def numbered(self, named: Iterable[tuple[str, torch.Tensor]]) -> dict[int, list[tuple[str, tuple[int, ...]]]]:
-        """Names and shapes of those of the `named` tensors that the run has met, by storage number."""
-        found: dict[int, list[tuple[str, tuple[int, ...]]]] = {}
-        for name, tensor in named:
-            number = self.storages.known(tensor)
-            if number is not None:
-                found.setdefault(number, []).append((name, tuple(tensor.shape)))
-        return found
 
     def _where(self) -> tuple[tuple[tuple[CodeType, int], ...], tuple[int, int] | None]:
         """The user's frames, innermost first, and the place inside nn.MultiheadAttention if we are in one."""
@@ -166,7 +160,8 @@ def _pack(value: Any, tensors: list[torch.Tensor]) -> Any:
         return value
     if isinstance(value, torch.Tensor):
         tensors.append(value)
-        return Tensor(len(tensors) - 1)
+        n = len(tensors) - 1
+        return _PLACEHOLDERS[n] if n < 16 else Tensor(n)
     if isinstance(value, (tuple, list)):
         return tuple([_pack(v, tensors) for v in value])
     return value

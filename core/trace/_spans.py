@@ -41,7 +41,8 @@ class Sources:
 
     def __init__(self, texts: Mapping[str, str] | None = None) -> None:
         self._texts = dict(texts or {})
-        self._found: dict[tuple[CodeType, int], Source] = {}
+        self._found: dict[tuple[int, int], tuple[CodeType, Source]] = {}
+        self._named: dict[tuple[int, int], tuple[CodeType, tuple[str | None, ...]]] = {}
 
     def text(self, filename: str) -> str:
         if filename not in self._texts:
@@ -50,6 +51,12 @@ class Sources:
 
     def source(self, code: CodeType, lasti: int) -> Source:
         """The source of the instruction at `lasti` of `code`."""
+        found = self._found.get((id(code), lasti))
+        if found is None:
+            found = self._found[id(code), lasti] = code, self._source(code, lasti)
+        return found[1]
+
+    def _source(self, code: CodeType, lasti: int) -> Source:
         filename, function = code.co_filename, code.co_qualname
         line, end_line, col, end_col = position(code, lasti)
         line = line or code.co_firstlineno
@@ -76,14 +83,19 @@ class Sources:
         `stack` is innermost first. A value that a function returns at once carries the name it gets in the caller.
         """
         for code, lasti in stack:
-            line, end_line, col, end_col = position(code, lasti)
-            text = self.text(code.co_filename)
-            if not text or line is None or end_line is None or col is None or end_col is None:
-                return ()
-            bound = parsed(text).bound((line, col, end_line, end_col))
-            if bound is not RETURNED:
-                return bound
+            named = self._named.get((id(code), lasti))
+            if named is None:
+                named = self._named[id(code), lasti] = code, self._bound(code, lasti)
+            if named[1] is not RETURNED:
+                return named[1]
         return ()
+
+    def _bound(self, code: CodeType, lasti: int) -> tuple[str | None, ...]:
+        line, end_line, col, end_col = position(code, lasti)
+        text = self.text(code.co_filename)
+        if not text or line is None or end_line is None or col is None or end_col is None:
+            return ()
+        return parsed(text).bound((line, col, end_line, end_col))
 
 
 RETURNED: tuple[str | None, ...] = ("return",)

@@ -1,7 +1,7 @@
 """What is known of one tensor at one moment: layout, storage and what each axis means."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -115,7 +115,7 @@ class Storages:
     """Numbers storages in order of appearance and knows which of them are still alive.
 
     A weak reference to a storage keeps its address from being used again (not its memory), so that one address
-    means one storage for as long as the trace is recorded.
+    means one storage for as long as the trace lives.
     """
 
     def __init__(self) -> None:
@@ -123,6 +123,8 @@ class Storages:
         self._numbers: dict[int, int] = {}
         self._weak: list[int] = []
         self._made: list[tuple[int, int]] = []  # (number, weak reference) of those made by the run and alive
+        self._live = 0
+        self._free = torch.UntypedStorage._free_weak_ref  # at exit torch may be gone before this is
 
     def number(self, tensor: torch.Tensor, *, made: bool = False) -> int:
         """The number of `tensor`'s storage; `made` says that the traced code has just allocated it if new."""
@@ -135,21 +137,26 @@ class Storages:
             self._weak.append(weak)
             if made:
                 self._made.append((number, weak))
+                self._live += self.nbytes[number]
         return number
 
-    def known(self, tensor: torch.Tensor) -> int | None:
-        """The number of `tensor`'s storage if the run has met it."""
-        return self._numbers.get(tensor.untyped_storage()._cdata)
+    def numbered(self, named: Iterable[tuple[str, torch.Tensor]]) -> dict[int, list[tuple[str, tuple[int, ...]]]]:
+        """Names and shapes of those of the `named` tensors that the run has met, by storage number."""
+        found: dict[int, list[tuple[str, tuple[int, ...]]]] = {}
+        for name, tensor in named:
+            number = self._numbers.get(tensor.untyped_storage()._cdata)
+            if number is not None:
+                found.setdefault(number, []).append((name, tuple(tensor.shape)))
+        return found
 
     def live_bytes(self) -> int:
         """Bytes of the storages that the run has made and that are alive now."""
         expired = torch.UntypedStorage._expired
-        self._made = [entry for entry in self._made if not expired(entry[1])]
-        return sum(self.nbytes[number] for number, _ in self._made)
+        if any(expired(weak) for _, weak in self._made):
+            self._made = [entry for entry in self._made if not expired(entry[1])]
+            self._live = sum([self.nbytes[number] for number, _ in self._made])
+        return self._live
 
-    def close(self) -> None:
-        """Let the addresses go; the numbers and sizes stay."""
+    def __del__(self) -> None:
         for weak in self._weak:
-            torch.UntypedStorage._free_weak_ref(weak)
-        self._weak, self._made = [], []
-        self._numbers = {}
+            self._free(weak)

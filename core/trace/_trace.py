@@ -1,15 +1,17 @@
 """The trace of one run, and its steps."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import CodeType
 from typing import Any, overload
 
 import torch
 
+from core.errors import Explained
 from core.trace._axes import Axis
 from core.trace._costs import bytes_moved, flops
+from core.trace._explain import explain
 from core.trace._infer import Inference, Ref
 from core.trace._meaning import Meaning, Origin, axes_of, coordinates, origin
 from core.trace._ops import Kind, kind_of, shown_args
@@ -30,7 +32,8 @@ class Step:
     `name` is the variable that the result was bound to (`names` has one for each value unpacked), None inside
     a longer expression. `bytes_moved` and `flops` are as in `core.trace._costs`; `live_bytes` are the bytes of
     all storages made by the run and alive once this step was done. `error` is the exception it raised.
-    `callers` are the calls, outwards, through which the traced code came to `source`.
+    `explanation` says why, in three parts (``explanation.parts("en")``). `callers` are the calls, outwards,
+    through which the traced code came to `source`.
     """
 
     index: int
@@ -46,6 +49,7 @@ class Step:
     live_bytes: int
     error: Exception | None
     callers: tuple[Source, ...] = ()
+    explanation: Explained | None = None
 
     @property
     def name(self) -> str | None:
@@ -99,7 +103,13 @@ class Trace:
     def steps(self) -> tuple[Step, ...]:
         for raw, value in self._raw_inputs.values():
             self._remember(raw, value)
-        return tuple(self._step(i, *group) for i, group in enumerate(_grouped(self._ops)))
+        steps: list[Step] = []
+        for i, (op, ins, outs) in enumerate(_grouped(self._ops)):
+            step = self._step(i, op, ins, outs)
+            if op.error is not None:
+                step = replace(step, explanation=explain(op, step, steps))
+            steps.append(step)
+        return tuple(steps)
 
     @cached_property
     def inputs(self) -> dict[str, TensorState]:
@@ -112,6 +122,11 @@ class Trace:
     @property
     def error_source(self) -> Source | None:
         return self._sources.source(*self._error_at[0]) if self._error_at else None
+
+    @property
+    def explanation(self) -> Explained | None:
+        """Why the run ended as it did: that of the last step, if the last step raised."""
+        return self.steps[-1].explanation if self.error is not None and self.steps else None
 
     @property
     def peak_bytes(self) -> int:
