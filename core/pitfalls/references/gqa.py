@@ -35,8 +35,8 @@ class GroupedQueryAttention(nn.Module):
             scores = scores.masked_fill(mask == 0, float("-inf"))
         attn = scores.softmax(dim=-1)
         if mask is not None:
-            # A query that may attend to nothing has become nan: it takes nothing, and nan would spread.
-            attn = attn.masked_fill(mask == 0, 0.0)
+            # A query that may attend to nothing has a row of -inf, which softmax turns into nan: it takes nothing.
+            attn = attn.masked_fill(scores.isneginf().all(dim=-1, keepdim=True), 0.0)
         out = attn @ v  # (B, H, L, d_h)
         out = out.transpose(1, 2).contiguous().view(B, L, d_model)
         return self.w_o(out)

@@ -36,10 +36,9 @@ class MultiHeadAttention(nn.Module):
 
         # weigh: over the keys, so that every row sums to 1
         attn = scores.softmax(dim=-1)
-
-        # empty rows: a query that may attend to nothing has become nan; it takes nothing, and nan would spread
         if mask is not None:
-            attn = attn.masked_fill(mask == 0, 0.0)
+            # A query that may attend to nothing has a row of -inf, which softmax turns into nan: it takes nothing.
+            attn = attn.masked_fill(scores.isneginf().all(dim=-1, keepdim=True), 0.0)
 
         # mix: each query takes its share of the values
         out = attn @ v  # (B, H, L, d_h)
