@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core import content
+from core.quiz import ProofResult, Question, run_proof
 
 if TYPE_CHECKING:
     from core.lm.model import Attention, Model
     from core.trace import Trace
+    from pages._ui.walk.mistakes import Mistake
     from pages._ui.walk.runs import Setup
 
 
@@ -25,6 +27,14 @@ def walk(setup: "Setup") -> "Trace":
     return trace
 
 
+@st.cache_resource(max_entries=64, show_spinner=False)
+def mistake(pitfall_id: str) -> "Mistake":
+    """A mistake run and walked beside the right code, once."""
+    from pages._ui.walk.mistakes import run
+
+    return run(pitfall_id)
+
+
 @st.cache_data(max_entries=1, show_spinner=False)
 def answer_output() -> str:
     """What the standard answer prints, run once."""
@@ -35,6 +45,12 @@ def answer_output() -> str:
 def outcome(pitfall_id: str) -> content.Outcome:
     """A mistake put into the standard answer, run once."""
     return content.demonstrate(pitfall_id)
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def proof(question: Question) -> ProofResult:
+    """The proof of a question's answer, run once."""
+    return run_proof(question)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)

@@ -15,10 +15,11 @@ from core.errors import LANGS, Lang
 
 LANG = "lang"
 QUESTION_SECTION = "section"
+QUIZ_TOPIC, QUIZ_LEVEL, QUIZ_QUESTION, QUIZ_SITTING = "topic", "level", "question", "quiz_sitting"
 MAPS_MODEL, MAPS_LAYER, MAPS_HEAD, MAPS_TEXT = "model", "layer", "head", "text"
 MAPS_TOKEN, MAPS_TOKEN_CHOSEN = "maps_token", "maps_token_chosen"
 MAPS_SAMPLE, MAPS_GRID, MAPS_TABLE = "maps_sample", "maps_grid", "maps_table"
-WALK_COLOUR = "colour"
+WALK_COLOUR, WALK_MISTAKE = "colour", "mistake"
 WALK_KIND, WALK_STEP, WALK_PLAYING, WALK_TICK = "attention", "step", "walk_playing", "walk_tick"
 WALK_SIZES = {"B": "B", "L": "L", "Lk": "Lk", "d_model": "d_model", "n_heads": "H", "n_kv_heads": "H_kv"}
 
@@ -63,6 +64,12 @@ def link(key: str, fallback: str) -> None:
         st.query_params.pop(key, None)
 
 
+def unknown_in_link(key: str, options: Sequence[str]) -> str | None:
+    """What the link names at `key` when that is none of `options`, else None. It may be any text at all."""
+    url = st.query_params.get(key)
+    return None if url is None or url in options else url
+
+
 def whole_number(key: str, low: int, high: int, fallback: int) -> int:
     """A whole number, moved into low … high; `fallback` when there is none."""
     value = st.session_state.get(key)
@@ -78,6 +85,11 @@ def get(key: str, fallback: T) -> T:
 def put(key: str, value: object) -> None:
     """Set `key`. For the key of a widget, only before it is drawn or in a callback."""
     st.session_state[key] = value
+
+
+def forget(key: str) -> None:
+    """Let `key` hold nothing, so that its widget starts at its default. A callback."""
+    st.session_state.pop(key, None)
 
 
 def trigger(key: str, name: str) -> object:

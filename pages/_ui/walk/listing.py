@@ -21,12 +21,19 @@ def listing(trace: Trace, step: Step) -> str:
 
 
 def _functions(trace: Trace) -> list[Source]:
+    """The functions that the steps stand in, in the order in which they are entered; an inner one goes with its outer."""
     found: dict[tuple[str, int], Source] = {}
     for step in trace:
         for source in (*reversed(step.callers), step.source):
-            if source.function_text:
-                found.setdefault((source.filename, source.first_line), source)
+            if source.function_text and not any(_holds(outer, source) for outer in found.values()):
+                found[source.filename, source.first_line] = source
     return list(found.values())
+
+
+def _holds(outer: Source, inner: Source) -> bool:
+    """Whether `inner`'s place lies in the text of the function that `outer` stands in."""
+    last = outer.first_line + len(outer.function_text.splitlines()) - 1
+    return outer.filename == inner.filename and outer.first_line <= inner.line <= last
 
 
 def _function(source: Source, step: Step) -> str:
@@ -42,10 +49,9 @@ def _function(source: Source, step: Step) -> str:
 
 def _row(line: str, number: int, source: Source, step: Step) -> str:
     def stands_in(at: Source) -> bool:
-        return (at.filename, at.first_line) == (source.filename, source.first_line) and at.line <= number <= at.end_line
+        return at.filename == source.filename and at.line <= number <= at.end_line
 
-    here = source.first_line == step.source.first_line and source.filename == step.source.filename
-    far = not here or not step.source.line - _NEAR <= number <= step.source.end_line + _NEAR
+    far = not _holds(source, step.source) or not step.source.line - _NEAR <= number <= step.source.end_line + _NEAR
     lit = ' class="hw-far"' if far else ""
     if stands_in(step.source):
         lit = ' class="hw-lit" aria-current="step"'

@@ -1,8 +1,12 @@
-"""Small pieces of the walk that its picture and its map share."""
+"""The pieces of a step as HTML, both languages: its title, its tensors before and after, its memory, its story."""
 
-from core.trace import Step, TensorState
+import html
+
+from core.trace import Step, TensorState, view_legality
 from pages._ui.i18n import t
 from pages._ui.text import chip
+from pages._ui.walk import memory, picture
+from pages._ui.walk.colours import ColourBy
 
 
 def tag(step: Step) -> str:
@@ -19,3 +23,85 @@ def named_axes(tensor: TensorState) -> list[tuple[str, int]]:
 
 def shape_chip(tensor: TensorState) -> str:
     return chip(named_axes(tensor))
+
+
+def title(step: Step) -> str:
+    call = html.escape(f"{step.op}({step.args})" if step.args else step.op)
+    bound = f' → <span class="hw-mono">{html.escape(step.name)}</span>' if step.name else ""
+    return (
+        f"<strong>{t('walk.line', line=step.source.line)}</strong> · "
+        f'<span class="hw-mono">{call}</span>{bound} &nbsp;{tag(step)}'
+    )
+
+
+def change(step: Step, by: ColourBy) -> str:
+    """Before, an arrow, after: the tensors that the step read (weights as their chips alone), and what it made."""
+    read = [tensor for tensor in step.inputs if not tensor.is_parameter]
+    before = "".join(tensor_block(tensor, t("walk.before"), by) for tensor in read[:2])
+    weights = "".join(tensor_block(tensor, tensor.name or "") for tensor in step.inputs if tensor.is_parameter)
+    after = "".join(tensor_block(tensor, t("walk.after"), by) for tensor in step.outputs[:3])
+    made = f'<div class="hw-arrow">→</div><div>{after}</div>' if after else ""
+    return f'<div class="hw-change"><div>{before}{weights}</div>{made}</div>'
+
+
+def tensor_block(tensor: TensorState, caption: str, by: ColourBy | None = None) -> str:
+    contiguous = t("walk.contiguous") if tensor.is_contiguous else t("walk.not_contiguous")
+    alt = t("walk.alt", shape=_spoken(tensor), stride=tensor.stride)
+    return (
+        f'<div class="hw-mute hw-small">{html.escape(caption)}</div>{shape_chip(tensor)}'
+        f'<div class="hw-small">{t("walk.stride")} <span class="hw-mono">{tensor.stride}</span><br>'
+        f'<span class="hw-mute">{contiguous}</span></div>{picture.blocks(tensor, by, alt) if by else ""}'
+    )
+
+
+def _spoken(tensor: TensorState) -> str:
+    return ", ".join(f"{name} {size}".strip() for name, size in named_axes(tensor))
+
+
+def story(step: Step) -> str:
+    """What the step did to memory, in one or two sentences filled from the step itself."""
+    if step.error is not None or step.output is None:
+        return t("walk.story.error", error=type(step.error).__name__)
+    if step.kind == "view":
+        source = next((s for s in step.inputs if s.storage == step.output.storage), step.output)
+        if source.stride == step.output.stride and source.shape == step.output.shape:
+            return t("walk.story.same")
+        told = t("walk.story.view", before=source.stride, after=step.output.stride)
+        return f"{told} {_mergeable(step.output)}"
+    if step.kind == "copy":
+        return t("walk.story.copy", nbytes=f"{step.output.nbytes:,}", moved=f"{step.bytes_moved:,}")
+    if step.flops:
+        return t("walk.story.compute", nbytes=f"{step.output.nbytes:,}", flops=f"{step.flops:,}")
+    return t("walk.story.elementwise", nbytes=f"{step.output.nbytes:,}")
+
+
+def _mergeable(tensor: TensorState) -> str:
+    """Whether every two neighbouring axes could be made one by `view`; else which could not."""
+    names = [str(axis) for axis in tensor.axes]
+    stuck = []
+    for i in range(len(tensor.shape) - 1):
+        merged = (*tensor.shape[:i], tensor.shape[i] * tensor.shape[i + 1], *tensor.shape[i + 2 :])
+        if not view_legality(tensor.shape, tensor.stride, merged):
+            stuck.append(f"`{names[i]}` + `{names[i + 1]}`")
+    if tensor.is_contiguous:
+        return t("walk.story.contiguous")
+    return t("walk.story.stuck", pairs=t("walk.story.and").join(stuck)) if stuck else t("walk.story.gaps")
+
+
+def memory_strips(out: TensorState, step: Step, by: ColourBy) -> str:
+    """The memory of `out`, which the step made: as it is stored, and as the tensors before and after read it."""
+    source = next((s for s in step.inputs if s.storage == out.storage and s.stride != out.stride), None)
+    more = t("walk.memory.shown", shown=min(memory.SHOWN, out.storage_size), size=out.storage_size)
+    strips = [("walk.memory.stored", memory.storage_strip(out, by))]
+    if source is not None:
+        strips.append(("walk.memory.before", memory.reading_strip(source, by)))
+    strips.append(("walk.memory.after", memory.reading_strip(out, by)))
+    rows = "".join(f'<div class="hw-mute hw-small">{t(key)}</div>{strip}' for key, strip in strips)
+    return f'<strong>{t("walk.memory")}</strong> <span class="hw-mute hw-small">{more}</span>{rows}'
+
+
+def legend() -> str:
+    entries = (
+        f"{chip([(axis, '')])} {t(f'legend.{axis}')}" for axis in ("B", "L", "Lk", "H", "H_kv", "d_h", "d_model")
+    )
+    return f'<div class="hw-legend hw-small">{"".join(f"<span>{entry}</span>" for entry in entries)}</div>'

@@ -1,0 +1,118 @@
+"""The mistake switch: the walk with a mistake in the code, beside the right one, from the step at which they part."""
+
+import streamlit as st
+
+from core import pitfalls
+from core.errors import Explained
+from core.trace import Step, Trace
+from pages._ui import cache, chrome, state
+from pages._ui.i18n import lang, t
+from pages._ui.text import chip, write
+from pages._ui.walk.colours import COLOUR_BY, ColourBy
+from pages._ui.walk.listing import listing
+from pages._ui.walk.mistakes import Mistake, step_of
+from pages._ui.walk.parts import change, memory_strips, story, title
+
+NONE = "none"
+
+
+def switch() -> str:
+    """Choose a mistake, or none; returns its id."""
+    labels = {NONE: t("walk.mistake.none")}
+    labels |= {entry.id: f"{entry.title[lang()]} · {entry.id}" for entry in pitfalls.catalogue()}
+    options = list(labels)
+    state.linked(state.WALK_MISTAKE, options, NONE)
+    st.selectbox(
+        t("walk.mistake"),
+        options,
+        format_func=labels.__getitem__,
+        key=state.WALK_MISTAKE,
+        on_change=state.forget,
+        args=(state.WALK_STEP,),  # another mistake starts where it parts from the right code
+        persist_state="session",
+        width=380,
+    )
+    state.link(state.WALK_MISTAKE, NONE)
+    return state.choice(state.WALK_MISTAKE, options, NONE)
+
+
+def told(mistake: Mistake) -> None:
+    """What the mistake is, the changed lines, and what one sees when the code is run."""
+    entry = mistake.entry
+    words, code = st.columns([9, 10], gap="small")
+    with words:
+        write(entry.why[lang()])
+        write(f"**{t('walk.mistake.seen')}** {_seen(mistake)}")
+        if mistake.outcome.error:
+            st.code(mistake.outcome.error, None, wrap_lines=True)
+        write(f"**{t('walk.mistake.repair')}** {entry.repair[lang()]}")
+    with code:
+        st.code(mistake.diff, "diff", wrap_lines=True)
+        sizes = [(name, size) for name, size in mistake.outcome.case.sizes.items() if name in _shown(mistake)]
+        st.html(f'<span class="hw-small hw-mute">{t("walk.mistake.case")}</span> {chip(sizes)}')
+
+
+def _shown(mistake: Mistake) -> set[str]:
+    """The sizes that the reference has."""
+    reference = mistake.changed.reference
+    names = {"B", "L", "H", "d_h"}
+    if "n_kv_heads" in (reference.arguments or ()):
+        names.add("H_kv")
+    if "context" in reference.takes or "q" in reference.takes:
+        names.add("Lk")
+    return names
+
+
+def _seen(mistake: Mistake) -> str:
+    outcome = mistake.outcome
+    return t(
+        f"walk.shows.{outcome.shows}",
+        shape=outcome.shape,
+        expected_shape=outcome.expected_shape,
+        difference=f"{outcome.difference or 0:.2g}",
+        largest=f"{outcome.largest or 0:.2g}",
+        share=f"{outcome.nan_share or 0:.0%}",
+        returned=outcome.returned,
+        names=", ".join(outcome.gradients or outcome.weights or outcome.written),
+        expected_error=outcome.expected_error,
+        bytes=outcome.cache_bytes,
+    )
+
+
+def compare(mistake: Mistake, step: int) -> None:
+    """One step (from 1) of both walks: right on the left, wrong on the right."""
+    by = state.choice(state.WALK_COLOUR, COLOUR_BY, COLOUR_BY[0])
+    index = step - 1
+    if index == mistake.at:
+        st.info(t("walk.mistake.parts_here"), icon=":material/call_split:")
+    elif index < mistake.at:
+        st.caption(t("walk.mistake.same_yet", step=mistake.at + 1))
+    for column, side, trace in zip(
+        st.columns(2, gap="small"), ("right", "wrong"), (mistake.right, mistake.wrong), strict=True
+    ):
+        with column:
+            st.markdown(f"**{t(f'walk.mistake.{side}')}**")
+            _side(trace, step_of(trace, index), by)
+
+
+def _side(trace: Trace | None, step: Step | None, by: ColourBy) -> None:
+    if trace is None or step is None:
+        st.caption(t("walk.mistake.ended"))
+        return
+    with st.container(border=True):
+        st.html(title(step))
+        st.html(change(step, by))
+        st.markdown(story(step))
+        if step.error is not None:
+            st.code(f"{type(step.error).__name__}: {step.error}", None, wrap_lines=True)
+            if isinstance(step.explanation, Explained):
+                chrome.explain(step.explanation)
+        if step.output is not None:
+            st.html(memory_strips(step.output, step, by))
+    st.html(listing(trace, step))
+
+
+def load(pitfall_id: str) -> Mistake:
+    """The mistake, run; with a spinner while it does."""
+    with st.spinner(t("walk.mistake.running")):
+        return cache.mistake(pitfall_id)
