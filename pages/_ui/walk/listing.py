@@ -21,7 +21,7 @@ def listing(trace: Trace, step: Step) -> str:
 
 
 def _functions(trace: Trace) -> list[Source]:
-    """The functions that the steps stand in, in the order in which they are entered; an inner one goes with its outer."""
+    """The functions that the steps stand in, in the order they are entered; an inner one goes with its outer."""
     found: dict[tuple[str, int], Source] = {}
     for step in trace:
         for source in (*reversed(step.callers), step.source):
