@@ -1,6 +1,7 @@
-"""Prints the trace of a module or function in a file as a table.
+r"""Prints the trace of a module or function in a file as a table.
 
-    python -m core.trace FILE.py --class MultiHeadAttention --init 64 8 --input x=2x10x64 --axes "x=B L d_model" --sizes H=8
+    python -m core.trace FILE.py --class MultiHeadAttention --init 64 8 --input x=2x10x64 \
+        --axes "x=B L d_model" --sizes H=8
 
 The file is run, as `python FILE.py` would run it (with `__name__` set to its stem): trace only code that you would run.
 Arguments are literals (`64`, `0.1`, `True`, `name=8`); inputs are random tensors of the given shape and dtype
@@ -19,7 +20,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from core.errors import BadInput, Lang
+from core.errors import BadInput
 from core.trace import Step, TensorState, Trace, record
 
 
@@ -67,7 +68,7 @@ def run(options: argparse.Namespace) -> Trace:
     inputs = [_named(text) for text in options.input]
     generator = torch.Generator().manual_seed(0)
     args = [_tensor(shape, generator) for name, shape in inputs if name is None]
-    kwargs = {name: _tensor(shape, generator) for name, shape in inputs if name is not None}
+    kwargs: dict[str, Any] = {name: _tensor(shape, generator) for name, shape in inputs if name is not None}
     kwargs |= {name or "": _literal(text) for name, text in map(_named, options.arg)}
     axes = [_named(text) for text in options.axes]
     by_name = {name: text for name, text in axes if name is not None}

@@ -56,8 +56,8 @@ def project(m: Meaning, target: Sequence[int | None], shape: Shape) -> Meaning:
         fields[atom] = Field(tuple(dims[i] for i in by), at.values.transpose(by) if len(by) > 1 else at.values)
     for d in broken:
         t = target[d]
-        if t is not None:
-            _blur(fields, t, placed[t], [p for a in m.along(d) for r in a.resolved() for p in r.parts])
+        if t is not None and not any(len(at.dims) > 1 and t in at.dims for at in fields.values()):
+            _blur(fields, t, placed[t], [p for a in m.ordered(d) for r in a.resolved() for p in r.parts])
     paths = frozenset(_without(path, gone) for path in m.paths)
     return Meaning(tuple(placed), fields, tuple(units), paths)
 
@@ -70,7 +70,9 @@ def _without(path: Path, gone: set[Atom]) -> Path:
 def _blur(fields: dict[Atom, Field], dim: int, size: int, parts: Iterable[str]) -> None:
     """Let one mixed atom stand for everything along `dim`."""
     for atom in [a for a, at in fields.items() if dim in at.dims]:
-        at = fields.pop(atom)
+        at = fields.pop(atom, None)
+        if at is None:
+            continue  # gone with another of its axes
         for other in at.dims:
             if other != dim:
                 _blur(fields, other, at.values.shape[at.dims.index(other)], atom.parts)
@@ -201,8 +203,14 @@ def _contradict(a: dict[Atom, np.ndarray], b: dict[Atom, np.ndarray], names: Nam
             return False
         by_name = {x.name: v for x, v in b.items()}
         return any(not np.array_equal(v, by_name[x.name]) for x, v in a.items())
-    features = all(names.is_feature(p) for one in (a, b) for x in one for p in x.parts[-1:])
-    return how.strict or not features
+    return how.strict or not (_features(a, names) and _features(b, names))
+
+
+def _features(said: dict[Atom, np.ndarray], names: Names) -> bool:
+    """Whether an axis is one of features, of one head or of all."""
+    parts = [p for atom in said for p in atom.parts]
+    heads = ("H", "H_kv", "G")
+    return any(map(names.is_feature, parts)) and all(p in heads or names.is_feature(p) for p in parts)
 
 
 def _learn(unnamed: Meaning, model: Meaning, dim: int) -> None:
@@ -218,6 +226,14 @@ def _learn(unnamed: Meaning, model: Meaning, dim: int) -> None:
         named = tuple(r for a in model.ordered(dim) for r in a.resolved())
         if math.prod(a.size for a in named) == atom.size and atom not in named:
             atom.alias = named
+            return
+    _label(atom, [p for a in model.ordered(dim) for r in a.resolved() for p in r.parts])
+
+
+def _label(atom: Atom, parts: list[str]) -> None:
+    """Call an unnamed atom what a part of it was laid over; the name gives way to any other."""
+    if parts and "unknown" not in parts:
+        atom.parts, atom.weak = tuple(parts), True
 
 
 def _units(
@@ -235,6 +251,7 @@ def _units(
     wanted = []
     for dim, n in enumerate(shape):
         able = [k for k in range(len(ms)) if ms[k].units[dim] and (n == 1 or k in chosen.get(dim, ()))]
+        able.sort(key=lambda k: not all(a.known for a, _ in ms[k].units[dim]))
         if able:
             wanted.append((able[0], dim))
     for k, dim in sorted(wanted, key=lambda entry: -entry[0] if how.last_first else entry[0]):
@@ -252,6 +269,11 @@ def _units(
             met.add(new)
             units.append((new, weight))
         found[dim] = tuple(units)
+        for m in ms:
+            if m.shape[dim] == 1 == shape[dim]:
+                for atom, _ in m.units[dim]:
+                    if not atom.known and not atom.alias:
+                        _label(atom, [p for a, _ in units for r in a.resolved() for p in r.parts])
     return tuple(found)
 
 

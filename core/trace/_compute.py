@@ -64,7 +64,8 @@ def compute(
     elif name in _REDUCES and len(ms) == 1:
         found = [_reduced(op, ms[0], tuple(raw.shape)) for raw in op.outputs]
     elif name == "scaled_dot_product_attention" or name.startswith("_scaled_dot_product"):
-        found = _sdpa(op, ms, names)
+        how.strict = True
+        found = _sdpa(op, ms, names, how, seen)
     elif name == "MultiheadAttention":
         found = _multihead(op, ms, names)
     else:
@@ -305,20 +306,27 @@ def learn(here: list[tuple[Meaning, int]], names: Names) -> None:
         combine(lines, lines[0].shape, names, Meeting())
 
 
-def _sdpa(op: Op, ms: list[Meaning], names: Names) -> list[Meaning]:
-    """scaled_dot_product_attention: q's batch, heads and queries, v's features; keys are summed away."""
-    q, v = ms[0], ms[2]
+def _sdpa(op: Op, ms: list[Meaning], names: Names, how: Meeting, seen: Evidence) -> list[Meaning]:
+    """scaled_dot_product_attention: scores of q and k, met by the mask, then the sum over the values."""
+    q, k, v = ms[:3]
     shape = tuple(op.outputs[0].shape)
-    lead = len(shape) - len(v.shape)
-    one = project(q, [*range(len(shape) - 1), None], shape)
-    two = project(v, [*(d + lead for d in range(len(v.shape) - 2)), None, len(shape) - 1], shape)
-    grouped = q.shape[:-2] != v.shape[:-2]
-    if grouped:  # each query head reads its own group: the heads of the result are q's
-        keep = [None if two.shape[d] != shape[d] else d for d in range(len(shape))]
-        two = project(two, [t if d >= len(shape) - 2 or t == 0 else None for d, t in enumerate(keep)], shape)
-    learn([(m, len(m.shape) - 1) for m in ms[:2]], names)
-    out = combine([one, two], shape, names, Meeting(strict=True))
-    return [out]
+    lead = [f"b{d}" for d in range(len(shape) - 2)]
+
+    def letters(m: Meaning, *own: str) -> list[str]:
+        # Fewer key/value heads (enable_gqa): each query head reads its own group, the heads of the result are q's.
+        batch = lead[len(lead) - (len(m.shape) - 2) :]
+        sizes = shape[len(lead) - len(batch) :]
+        return [c if n in (1, s) else f"group {c}" for c, n, s in zip(batch, m.shape, sizes, strict=False)] + list(own)
+
+    scores_shape = (*shape[:-1], k.shape[-2])
+    first = [letters(q, "m", "d"), letters(k, "n", "d")], [*lead, "m", "n"]
+    scores = contract(first, [q, k], scores_shape, names, how, seen)
+    if len(ms) > 3 and len(ms[3].shape) <= len(scores_shape):
+        offset = len(scores_shape) - len(ms[3].shape)
+        mask = project(ms[3], [d + offset for d in range(len(ms[3].shape))], scores_shape)
+        scores = combine([scores, mask], scores_shape, names, Meeting())
+    second = [[*lead, "m", "n"], letters(v, "n", "e")], [*lead, "m", "e"]
+    return [contract(second, [scores, v], shape, names, Meeting(strict=True), seen)]
 
 
 def _multihead(op: Op, ms: list[Meaning], names: Names) -> list[Meaning]:

@@ -230,10 +230,14 @@ class Features:
     def _best(
         self, options: list[Factoring], feature: Atom, out: Meaning, index: int, follow: list[tuple[int, bool]]
     ) -> int | None:
-        costs = [self._cost(option, feature, out, index, follow) for option in options]
-        if not costs or min(costs) >= _GIVE_UP:
+        if not options:
             return None
-        return costs.index(min(costs))
+        costs = [self._cost(option, feature, out, index, follow) for option in options]
+        least = min(costs)
+        best = [i for i, cost in enumerate(costs) if cost == least]
+        # Split, and nothing fits: then it is heads that were split wrongly, if it can be heads.
+        heads = [i for i in best if least and len(options[i].atoms) > 1]
+        return (heads or best)[0]
 
     def _cost(
         self, option: Factoring, feature: Atom, out: Meaning, index: int, follow: list[tuple[int, bool]]
@@ -262,9 +266,6 @@ class Features:
         if option.role is not None:
             cost += sum(_varies(known[key], option.role) for key in ends)
         return cost
-
-
-_GIVE_UP = 1e9
 
 
 def _in_order(option: Factoring) -> tuple[Atom, ...]:

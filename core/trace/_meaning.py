@@ -321,7 +321,10 @@ def _axis(m: Meaning, dim: int) -> Axis:
         return UNKNOWN
     atoms = m.along(dim)
     mixed = any(len(m.fields[a].dims) > 1 or any(r.mixed for r in a.resolved()) for a in atoms)
-    parts = [p for a in m.ordered(dim) for r in a.resolved() for p in (r.parts or ("unknown",))]
+    there = m.ordered(dim)
+    if mixed:  # second occurrences add nothing where the first is mixed in too
+        there = [a for a in there if a.root is a or a.root not in there]
+    parts = [p for a in there for r in a.resolved() for p in (r.parts or ("unknown",))]
     if not parts:
         return UNKNOWN if m.shape[dim] > 1 else Axis(())
     return Axis(joined(list(dict.fromkeys(parts)) if mixed else parts), mixed)

@@ -28,6 +28,7 @@ def _units(m: Meaning, shape: Shape, names: Names) -> tuple[Units, ...]:
         return tuple(() for _ in shape)
     strides = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
     order = _reading_order(m)
+    lost: list[tuple[Atom, list[int], tuple[int, int] | None]] = []
     for stride, atoms in waiting.items():
         free = [d for d, n in enumerate(shape) if n == 1 and strides[d] == stride]
         slower = next((a.name for s, a in reversed(order) if s >= stride), None)
@@ -39,14 +40,19 @@ def _units(m: Meaning, shape: Shape, names: Names) -> tuple[Units, ...]:
         while len(atoms) > len(free) and left is not None and _belongs(names, slower, atoms[0].name):
             slower = atoms[0].name
             placed[left[0]].append((atoms.pop(0), left[1]))
-        if not free:
-            for atom in atoms:
-                target = left if (right is None or (atom.name == "L" and slower == "B")) else right
-                if target is not None:
-                    placed[target[0]].append((atom, target[1]))
-            continue
-        for i, atom in enumerate(atoms):
-            placed[free[min(i, len(free) - 1)]].append((atom, 1))
+        for atom, d in zip(atoms, free, strict=False):
+            placed[d].append((atom, 1))
+        lost += [(atom, free, left if right is None or (atom.name == "L" and slower == "B") else right)
+                 for atom in atoms[len(free) :]]  # fmt: skip
+    # Where an axis of size 1 stands makes no difference to any element: one that lost its place takes a free one.
+    empty = [d for d, n in enumerate(shape) if n == 1 and not placed[d]]
+    for atom, same, neighbour in lost:
+        if empty:
+            placed[empty.pop(0)].append((atom, 1))
+        elif same:
+            placed[same[-1]].append((atom, 1))
+        elif neighbour is not None:
+            placed[neighbour[0]].append((atom, neighbour[1]))
     return tuple(tuple(units) for units in placed)
 
 
