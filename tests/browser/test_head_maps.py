@@ -33,11 +33,12 @@ def large_map(page: Page) -> Locator:
 def drawn(page: Page, model: str, text: str = TEXT) -> None:
     """The large map has the tokens of `text` on both axes."""
     tokens = [shown(token) for token in attend(model, text).tokens]
-    for axis in ("x", "y"):
-        expect(large_map(page).locator(f".{axis}tick text")).to_have_text(tokens)
+    expect(large_map(page).locator(".xtick text")).to_have_text(tokens)
+    expect(large_map(page).locator(".ytick text")).to_have_text(tokens[::-1])  # Plotly draws from the bottom
 
 
 def point_at(page: Page, query: int, key: int, L: int) -> None:
+    large_map(page).scroll_into_view_if_needed()
     cells = large_map(page).locator(".heatmaplayer image").bounding_box()
     assert cells
     x, y = ((i + 0.5) / L for i in (key, query))
@@ -109,7 +110,7 @@ def test_the_table_opens_from_the_keyboard(visit: Open) -> None:
     seen = visit()
     page = seen.open(f"/head_maps?lang=zh&model={MHA}&text={TEXT}")
     drawn(page, MHA)
-    page.get_by_text("用表格查看").focus()
+    page.locator("summary").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_test_id("stDataFrame")).to_be_visible()
     seen.check()
@@ -122,8 +123,9 @@ def test_the_first_view_keeps_to_its_budget_of_bytes(visit: Open, model: str, L:
     received: list[int] = []
     seen.page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(len(frame))))
     words = L - 2 if model == MHA else L  # BERT's tokenizer adds two
-    page = seen.open(f"/head_maps?lang=en&model={model}&text={'+'.join(['cat'] * words)}")
-    expect(page.get_by_text(re.compile(rf"L\s*{L}\b"))).to_be_visible()
-    expect(large_map(page).locator(".heatmaplayer image")).to_be_visible()
+    page, patient = seen.page, 240_000  # ms: at 512 tokens the model itself takes its time on a busy machine
+    page.goto(f"{seen.server.url}/head_maps?lang=en&model={model}&text={'+'.join(['cat'] * words)}")
+    expect(page.locator(".hw-L b").first).to_have_text(str(L), timeout=patient)
+    expect(large_map(page).locator(".heatmaplayer image")).to_be_visible(timeout=patient)
     assert 10_000 < sum(received) < budget
     seen.check()

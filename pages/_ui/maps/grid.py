@@ -55,9 +55,7 @@ def plan(n_heads: int, n_kv_heads: int) -> Plan:
             frames.append((left, top, left + frame_width, top + frame_height))
         for i in range(group_size):
             down, right = divmod(i, across)
-            maps.append(
-                Place(left + pad + right * (1 + _GAP), top + pad + title + down * (1 + _LABEL) + _LABEL)
-            )
+            maps.append(Place(left + pad + right * (1 + _GAP), top + pad + title + down * (1 + _LABEL) + _LABEL))
     rows = -(-n_kv_heads // per_row)
     in_a_row = min(n_kv_heads, per_row)
     return Plan(
@@ -110,7 +108,10 @@ def grid(weights: np.ndarray, n_kv_heads: int, causal: bool, selected: int, word
     chosen = where.maps[selected]
     figure.update_layout(
         shapes=[_box(*frame, color=_KV, width=1.5) for frame in where.frames]
-        + [_box(place.x, place.y, place.x + 1, place.y + 1, color="rgba(128,128,128,.45)", width=1) for place in where.maps]
+        + [
+            _box(place.x, place.y, place.x + 1, place.y + 1, color="rgba(128,128,128,.45)", width=1)
+            for place in where.maps
+        ]
         + [_box(chosen.x, chosen.y, chosen.x + 1, chosen.y + 1, color=_Q, width=3)],
         annotations=[
             _note(words.groups[i], x0 + _PAD, y0 + _PAD + _TITLE / 2, bgcolor=_KV, font={"color": "white", "size": 12})

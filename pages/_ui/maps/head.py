@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 
 from pages._ui.maps.labels import labels
 
-HEIGHT = 560
-_QUERY, _KEY = "#0072b2", "#56b4e9"  # the axis colours of Lq and Lk
+HEIGHT = 530
+_QUERY, _KEY = "#0072b2", "#2b86bd"  # the axis colours of Lq and Lk, as on chips
 _GAPS_UP_TO = 40  # tokens: beyond, gaps between cells would eat the cells
 
 
@@ -67,7 +67,12 @@ def head(weights: np.ndarray, tokens: Sequence[str], causal: bool, query: int, w
         )
     )
     figure.update_layout(
-        xaxis={**axis, "side": "top", "autotickangles": [0, -45, -90], "title": {"text": words.key, "font": {"color": _KEY}}},
+        xaxis={
+            **axis,
+            "side": "top",
+            "autotickangles": [0, -45, -90],
+            "title": {"text": words.key, "font": {"color": _KEY}},
+        },
         yaxis={**axis, "autorange": "reversed", "title": {"text": words.query, "font": {"color": _QUERY}}},
         shapes=[
             {

@@ -15,3 +15,7 @@ SAMPLES: dict[Lang, tuple[str, ...]] = {
         "注意力机制（attention）让每个词都能看到别的词 🙂",
     ),
 }
+
+# The layer and head of SmolLM2 that are open at first, with the first sample: one that finds what a pronoun stands for,
+# one that looks at the token before.
+OPEN_FIRST: dict[Lang, tuple[int, int]] = {"en": (13, 8), "zh": (11, 1)}
