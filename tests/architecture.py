@@ -200,7 +200,17 @@ def foreign_places(root: Path) -> Iterator[str]:
 
 # What a person reads of what Streamlit's calls are given: the first argument, and these by name.
 _SHOWN = {"label", "body", "text", "help", "placeholder", "caption", "title", "alt", "value", "header"}
-_SILENT = {"Page", "set_page_config", "page_link", "switch_page", "fragment", "cache_data", "cache_resource"}
+_SILENT = {
+    "Page",
+    "component",
+    "form",
+    "set_page_config",
+    "page_link",
+    "switch_page",
+    "fragment",
+    "cache_data",
+    "cache_resource",
+}
 _OF_CONTAINERS = {"button", "caption", "checkbox", "error", "expander", "header", "html", "info", "markdown", "metric"}
 _OF_CONTAINERS |= {
     "radio",

@@ -46,6 +46,8 @@ BROKEN: list[tuple[Rule, dict[str, str], str]] = [
     (error_words, {ERRORS: SOUND[ERRORS].replace("应为偶数", "even")}, "trace.odd.expected: no Chinese"),
     (error_words, {ERRORS: SOUND[ERRORS].replace("'n = {n}'", "odd")}, "trace.odd.given: en fills in [], zh ['n']"),
     (error_words, {CODE: ""}, "trace.odd is raised nowhere"),
+    (error_words, {CODE: "raise BadInput(f'trace.e{why}')"}, "trace.odd is raised nowhere"),
+    (error_words, {CODE: "", "core/quiz/a.py": SOUND[CODE]}, "trace.odd is raised nowhere"),
     (
         error_words,
         {CODE: SOUND[CODE] + "\nraise Unavailable('trace.gone')"},
@@ -88,6 +90,10 @@ def test_each_rule_lets_a_sound_tree_pass(tmp_path: Path, rule: Rule) -> None:
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_project_keeps_the_rule(rule: Rule) -> None:
     assert "\n".join(rule(ROOT)) == ""
+
+
+def test_a_code_may_have_a_gap(tmp_path: Path) -> None:
+    assert list(error_words(plant(tmp_path, SOUND | {CODE: "raise BadInput(f'trace.o{why}', n=3)"}))) == []
 
 
 def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:

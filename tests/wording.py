@@ -14,7 +14,7 @@ LANGS = ("en", "zh")
 LOCALES = "pages/_ui/locales"
 PARTS = ("given", "expected", "action")
 # Said in English inside Chinese text, beside what the glossary leaves in English.
-TERMS = {"token", "einsum", "Python", "bit"}
+TERMS = {"token", "batch", "einsum", "Python", "bit"}
 # What is no word of either language: code, gaps, chips, calls and sizes, names that are given a value.
 _CODE = re.compile(r"`[^`]*`|<[^>]*>|\{[^}]*\}|\[\[[^\]]*\]\]|\w+ ?\([^)]*\)|\w+ =|\b[A-Z](?:_kv)?\b")
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
@@ -119,7 +119,10 @@ def _starts_in(node: ast.JoinedStr, namespaces: set[str]) -> bool:
     return bool(dot) and namespace in namespaces and re.fullmatch(r"[\w.]+", fixed) is not None
 
 
-def _pattern(node: ast.JoinedStr) -> re.Pattern[str]:
+def _pattern(node: ast.JoinedStr | ast.Constant) -> re.Pattern[str]:
+    """What a string in the code can say; a gap of an f-string is filled with anything but a dot."""
+    if isinstance(node, ast.Constant):
+        return re.compile(re.escape(str(node.value)))
     parts = [re.escape(str(v.value)) if isinstance(v, ast.Constant) else r"[^.]+" for v in node.values]
     return re.compile("".join(parts))
 
@@ -129,16 +132,17 @@ def error_words(root: Path) -> Iterator[str]:
     trees = {name: tree for name, tree in product(root) if name.startswith("core/")}
     words = {path.parent.name: read(path) for path in sorted(root.glob("core/*/errors.yaml"))}
     for package, entries in words.items():
-        strings = {
-            node.value
+        said = [
+            _pattern(node).fullmatch
             for name, tree in trees.items()
             for node in ast.walk(tree)
-            if isinstance(node, ast.Constant) and isinstance(node.value, str)
-            if name.startswith(f"core/{package}/") or node.value.startswith(f"{package}.")
-        }
+            if (isinstance(node, ast.Constant) and isinstance(node.value, str))
+            or (isinstance(node, ast.JoinedStr) and ast.unparse(node)[2:].startswith(f"{package}."))
+            if name.startswith(f"core/{package}/")
+        ]
         for code, parts in entries.items():
             yield from _error(f"{package}.{code}", parts)
-            if not strings & {code, f"{package}.{code}"}:
+            if not any(is_said(code) or is_said(f"{package}.{code}") for is_said in said):
                 yield f"{package}.{code} is raised nowhere"
     for name, tree in trees.items():
         for node in ast.walk(tree):
