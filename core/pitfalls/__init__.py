@@ -15,9 +15,10 @@ the lines of the changes; `run(entry, case)` says what it shows (`Outcome`); `wa
 References
 ==========
 ``references/<name>.py`` are right solutions, meant to be read; `REFERENCES` says how each is called. Every problem has
-one of its own name; ``mha_fused`` (around F.scaled_dot_product_attention) and ``mha_module`` (around
-nn.MultiheadAttention, which gives the weights back too) solve ``mha`` once more. The same thing is written in the same
-words everywhere, so that one change fits many of them. A query that may attend to nothing has weights 0.
+one of its own name; ``mha_fused`` (around F.scaled_dot_product_attention), ``mha_dropout`` and ``mha_module`` (around
+nn.MultiheadAttention, which gives the weights back too) solve ``mha`` once more, ``gqa_fused`` (one projection, the
+kernel shares the heads) ``gqa``. The same thing is written in the same words everywhere, so that one change fits many
+of them. A query that may attend to nothing has weights 0.
 
 Entries
 =======
@@ -45,9 +46,10 @@ ids (new ones are added there first; none is ever renamed). An entry::
 - `runs` hold in the first reference; in the others the first run has to show the same. A run is a `Case` (sizes that
   differ from `SIZES`, mask, values, dtype, device, training, backend) and what it `shows` (the list is in schema.py).
   The first run shows the mistake. What hides it is declared too: sizes, no mask, eval mode. At least one run is on the
-  generic sizes.
+  generic sizes. Where the same call does not give the same numbers once more, that is declared as well.
 - With a cache, tokens come in chunks of 5, 7 and 1, and then once more from the first call's cache, so that a cache
   that was written into shows.
+- F.dropout drops the same places in the reference and in the wrong source (see `_dropout`).
 - Parameters get their weights by name and size. Rename or resize one only where that is the mistake: the run then shows
   `weights`, since numbers cannot be compared any more.
 - Another size of a mask, a parameter, a cache is declared by the run that shows it, never in words alone.
@@ -55,9 +57,9 @@ ids (new ones are added there first; none is ever renamed). An entry::
 Add a group: write its file and take it out of PENDING in tests/core/pitfalls/test_catalogue.py. The tests there run
 every form on every case, repair it, and look at both walks.
 
-What is not covered: dropout in training is compared with a reference that has none; gradients are those of one fixed
-sum; memory is that of the cache alone; which kernel runs behind F.scaled_dot_product_attention is torch's choice for
-the whole process, so a case with `backend: math` needs a caller that sets it.
+What is not covered: the dropout inside a fused kernel, which is random; gradients are those of one fixed sum; memory
+is that of the cache alone; which kernel runs behind F.scaled_dot_product_attention is torch's choice for the whole
+process, so a case with `backend: math` needs a caller that sets it.
 """
 
 from core.pitfalls._catalogue import IDS, VOCABULARY, catalogue, entry, groups

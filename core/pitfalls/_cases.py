@@ -110,7 +110,7 @@ def inputs(reference: Reference, case: Case, *, leaves: bool = False) -> Inputs:
     else:
         given, axes = {"x": draw(B, L, d_model)}, {"x": "B L d_model"}
     if "context" in reference.takes:
-        given["context"] = draw(B, Lk, d_model)
+        given["context"] = draw(sizes["Bk"], Lk, d_model)
         axes = {"x": "B Lq d_model", "context": "B Lk d_model"}
     if mask is not None:
         written = mask if case.mask_dtype == "bool" else mask.to(getattr(torch, case.mask_dtype))

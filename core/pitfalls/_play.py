@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from core.pitfalls._cases import Built, Inputs, pieces
+from core.pitfalls._dropout import SameDropout
 from core.pitfalls._references import Reference
 
 
@@ -27,11 +28,11 @@ class Played:
     gradients: dict[str, Tensor | None] = field(default_factory=dict)
 
 
-def play(built: Built, reference: Reference, inputs: Inputs) -> Played:
+def play(built: Built, reference: Reference, inputs: Inputs, *, seed: int = 0) -> Played:
     """Run all calls of `inputs`, and differentiate if it has leaves.
 
     With a cache, run chunk by chunk, and then the second chunk's place once more with other tokens, from the first
-    call's cache: that cache must still be what it was.
+    call's cache: that cache must still be what it was. `seed` is that of the dropout.
     """
     played = Played()
     if built.error is not None:
@@ -39,9 +40,12 @@ def play(built: Built, reference: Reference, inputs: Inputs) -> Played:
     function = built.made
     before = {name: tensor.clone() for name, tensor in inputs.tensors.items()}
     caches: list[Any] = [None]
-    for x, start_from in _calls(inputs):
+    kept: list[list[Tensor]] = [[]]
+    dropout = SameDropout(seed)
+    for x, start_from in calls(inputs):
         try:
-            result = function(**inputs.given) if x is None else function(x, caches[start_from])
+            with dropout:
+                result = function(**inputs.given) if x is None else function(x, caches[start_from])
         except Exception as error:  # noqa: BLE001  whatever wrong code raises is what is looked for
             _failed(played, error, built.filename)
             break
@@ -52,9 +56,13 @@ def play(built: Built, reference: Reference, inputs: Inputs) -> Played:
         played.outputs.append(parts)
         if reference.cached:
             caches.append(result[1])
+            kept.append([part.detach().clone() for part in result[1]])
     if reference.cached and len(caches) > len(inputs.chunks):
         played.kept_bytes = sum(part.nbytes for part in caches[len(inputs.chunks)])
     played.written = tuple(name for name, tensor in inputs.tensors.items() if not same(tensor, before[name]))
+    for call, (parts, copies) in enumerate(zip(caches[1:], kept[1:], strict=True)):
+        if not all(same(part, copy) for part, copy in zip(parts, copies, strict=True)):
+            played.written += (f"cache {call}",)
     if played.error is None and not played.returned:
         _differentiate(played, function, inputs)
     return played
@@ -98,13 +106,13 @@ def describe(result: Any) -> str:
     return type(result).__name__
 
 
-def _calls(inputs: Inputs) -> list[tuple[Tensor | None, int]]:
+def calls(inputs: Inputs) -> list[tuple[Tensor | None, int]]:
     """For each call its x, and the number of the call whose cache it goes on from; None without a cache."""
     if not inputs.chunks:
         return [(None, 0)]
     chunks = list(pieces(inputs))
-    calls: list[tuple[Tensor | None, int]] = [(x, i) for i, x in enumerate(chunks)]
-    return [*calls, (chunks[1].flip(1) + 1.0, 1)] if len(chunks) > 1 else calls
+    found: list[tuple[Tensor | None, int]] = [(x, i) for i, x in enumerate(chunks)]
+    return [*found, (chunks[1].flip(1) + 1.0, 1)] if len(chunks) > 1 else found
 
 
 def _parts(result: Any, reference: Reference) -> dict[str, Tensor] | None:

@@ -53,9 +53,11 @@ REFERENCES: dict[str, Reference] = {
         Reference("sdpa", "sdpa", "scaled_dot_product_attention", None, takes=("q", "k", "v"), masks=SELF_MASKS),
         Reference("mha", "mha", "MultiHeadAttention", _HEADS, masks=SELF_MASKS),
         Reference("mha_fused", "mha", "MultiHeadAttention", _HEADS, masks=SELF_MASKS),
+        Reference("mha_dropout", "mha", "MultiHeadAttention", _HEADS, masks=SELF_MASKS),
         Reference("mha_module", "mha", "MultiHeadAttention", _HEADS, gives=("out", "attn"), masks=SELF_MASKS[:-1]),
         Reference("causal", "causal", "CausalSelfAttention", _HEADS),
         Reference("gqa", "gqa", "GroupedQueryAttention", _KV_HEADS, masks=SELF_MASKS),
+        Reference("gqa_fused", "gqa", "GroupedQueryAttention", _KV_HEADS, masks=SELF_MASKS),
         Reference("mqa", "mqa", "MultiQueryAttention", _HEADS, masks=SELF_MASKS),
         Reference(
             "cross", "cross", "CrossAttention", _HEADS, takes=("x", "context"),

@@ -11,20 +11,22 @@ SIZES: dict[str, int] = {
 """The generic sizes: all that meet in one reference differ, so that axes which are taken for one another show.
 
 With a cache, L is `CACHED_L` tokens, which come in chunks (see `chunks`). Where keys are not of the queries' own tokens
-there are Lk of them. d_model is H * d_h unless it is given.
+there are Lk of them. d_model is H * d_h unless it is given, and Bk, the batch of a context, is B.
 """
 CACHED_L = 13
 
 
 def sizes_of(reference: Reference, given: Mapping[str, int]) -> dict[str, int]:
     """All sizes of a run of `reference`: the generic ones, or what is given. Raises BadInput for an unknown name."""
-    unknown = given.keys() - SIZES.keys() - {"d_model"}
+    others = ("d_model", "Bk")
+    unknown = given.keys() - SIZES.keys() - set(others)
     if unknown:
-        raise BadInput("pitfalls.unknown-size", name=", ".join(sorted(unknown)), known=", ".join([*SIZES, "d_model"]))
+        raise BadInput("pitfalls.unknown-size", name=", ".join(sorted(unknown)), known=", ".join([*SIZES, *others]))
     sizes = SIZES | ({"L": CACHED_L} if reference.cached else {}) | dict(given)
     if reference.takes == ("x",):
         sizes["Lk"] = sizes["L"]
     sizes.setdefault("d_model", sizes["H"] * sizes["d_h"])
+    sizes.setdefault("Bk", sizes["B"])
     return sizes
 
 

@@ -35,14 +35,15 @@ class Parting:
 
 
 def walk(changed: Changed, case: Case | None = None) -> "tuple[Trace, ...]":
-    """Trace a reference, with changes or without, on a case: one trace for each call, with all values kept.
+    """Trace a reference, with changes or without, on a case: one trace for each call (`Outcome.call`), all values kept.
 
     Weights and inputs are those of `compare`. A call that raises ends the walk; its trace has the error. Code that
     cannot even be built (a class whose `__init__` raises) raises here.
     """
     import torch
 
-    from core.pitfalls import _cases
+    from core.pitfalls import _cases, _play
+    from core.pitfalls._dropout import SameDropout
     from core.trace import record
 
     case = case or Case()
@@ -62,17 +63,18 @@ def walk(changed: Changed, case: Case | None = None) -> "tuple[Trace, ...]":
         sizes["H_kv"] = given.sizes["H_kv"]
     sources = {changed.filename: changed.source}
     options: dict[str, Any] = {"sizes": sizes, "sources": sources, "keep_values": True}
-    with torch.no_grad():
+    with torch.no_grad(), SameDropout(0):
         if not reference.cached:
             return (record(made, **given.given, axes=axes, **options),)
         traces: list[Trace] = []
-        cache = None
-        for x in _cases.pieces(given):
+        caches: list[Any] = [None]
+        for x, start_from in _play.calls(given):
+            cache = caches[start_from]
             named = axes if cache is None else axes | _cache_axes(reference.name, cache)
             traces.append(record(made, x, cache, axes=named, **options))
             if traces[-1].error is not None or not isinstance(traces[-1].result, tuple):
                 break
-            cache = traces[-1].result[1]
+            caches.append(traces[-1].result[1])
         return tuple(traces)
 
 

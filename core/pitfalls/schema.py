@@ -114,10 +114,12 @@ class Case(Strict):
 
 
 class Run(Case):
-    """A case and what it shows; for "raises", `error` is a pattern for the beginning of "ErrorType: message"."""
+    """A case and what it shows. For "raises", `error` is a pattern for the beginning of "ErrorType: message". `repeats`
+    says whether the same call gives the same numbers once more."""
 
     shows: Shows
     error: str = ""
+    repeats: bool = True
 
     @model_validator(mode="after")
     def _error_belongs_to_raises(self) -> Self:
