@@ -35,6 +35,7 @@ def played(changed: Changed, case: Case) -> Outcome:
 def test_a_run_shows_what_is_declared(entry: Entry, form: Form, run: Run) -> None:
     outcome = played(pitfalls.apply(entry, form=form.name), run.case)
     assert outcome.shows == run.shows, outcome
+    assert outcome.repeats == run.repeats
     if run.shows == "raises":
         assert outcome.error is not None
         assert re.match(run.error, outcome.error), outcome.error
