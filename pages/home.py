@@ -15,7 +15,7 @@ with words:
 with picture:
     st.html(home.moving_picture())
 
-for column, page_id in zip(st.columns(4, gap="small"), links.ROOMS, strict=True):
+for column, page_id in zip(st.columns(len(links.ROOMS), gap="small"), links.ROOMS, strict=True):
     with column, st.container(border=True, height="stretch"):
         links.link_to(page_id)
         st.caption(t(f"home.{page_id}"))

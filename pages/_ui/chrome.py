@@ -54,12 +54,29 @@ def run(page: StreamlitPage) -> None:
 
 
 def explain(error: Explained) -> None:
-    """An error in its three parts: what was given, what was expected, what to do."""
+    """An error that stops the page, in its three parts: what was given, what was expected, what to do."""
+    st.error(three_parts(error), icon=":material/error:")
+
+
+def teach(error: Explained) -> None:
+    """The same for an error that is the point of the page, such as one that a mistake is meant to raise."""
+    st.warning(three_parts(error), icon=":material/school:")
+
+
+def three_parts(error: Explained) -> str:
+    """The words of `explain` and `teach` as Markdown."""
     given, expected, action = error.parts(i18n.lang())
     lines = (("frame.given", given), ("frame.expected", expected), ("frame.action", action))
-    st.error("  \n".join(f"**{t(label)}** {_plain(words)}" for label, words in lines), icon=":material/error:")
+    return "  \n".join(f"**{t(label)}** {_plain(words)}" for label, words in lines)
 
 
 def _plain(words: str) -> str:
-    """Words in which nothing is taken for Markdown: they may quote what a person typed."""
+    """Words in which only `code` is taken for Markdown: they may quote what a person typed."""
+    parts = words.split("`")
+    if len(parts) % 2 == 0:  # a mark without a partner
+        return _escaped(words)
+    return "`".join(part if i % 2 else _escaped(part) for i, part in enumerate(parts))
+
+
+def _escaped(words: str) -> str:
     return "".join("\\" + c if c in "\\`*_{}[]()<>#+-.!|$:~" else c for c in words)

@@ -18,6 +18,7 @@ PAGES: dict[str, PageLink] = {
     "home": PageLink("home.py", "", ":material/home:"),
     "question": PageLink("question.py", "question", ":material/help_center:"),
     "shape_walk": PageLink("shape_walk.py", "shape_walk", ":material/view_in_ar:"),
+    "stride_lab": PageLink("stride_lab.py", "stride_lab", ":material/straighten:"),
     "head_maps": PageLink("head_maps.py", "head_maps", ":material/grid_on:"),
     "quiz": PageLink("quiz.py", "quiz", ":material/quiz:"),
 }

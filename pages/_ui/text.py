@@ -34,7 +34,8 @@ def chip(axes: Sequence[tuple[str, object]]) -> str:
     for name, size in axes:
         css = AXIS_CLASS.get(name, "mixed" if "mixed" in name else "other")
         value = f"<b>{html.escape(str(size))}</b>" if str(size) else ""
-        parts.append(f'<span class="hw-axis hw-{css}"><i>{html.escape(name)}</i>{value}</span>')
+        letter = f"<i>{html.escape(name)}</i>" if name else ""
+        parts.append(f'<span class="hw-axis hw-{css}">{letter}{value}</span>')
     return f'<span class="hw-chip">{"".join(parts)}</span>'
 
 

@@ -54,7 +54,7 @@ def test_a_silent_mistake_says_how_far_off_and_shows_the_mixture(open_page: Open
 
 def test_a_loud_mistake_is_explained_in_three_parts(open_page: Open, lang: str) -> None:
     app = open_page("shape_walk", mistake="head-dim-wrong", lang=lang)
-    explained = app.error[0].value
+    explained = app.warning[0].value
     assert all(i18n.catalogue(lang)[f"frame.{part}"] in explained for part in ("given", "expected", "action"))
 
 

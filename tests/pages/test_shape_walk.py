@@ -147,14 +147,14 @@ class TestDrawing:
     def test_the_picture_has_one_image_a_block_and_says_what_it_is(self) -> None:
         trace = run(setup("mha", B=2))
         q = next(step.output for step in trace if step.name == "q")
-        drawn = picture.blocks(q, "head", "q, said aloud")
+        drawn = picture.blocks(q, element_colours(q), "q, said aloud")
         assert drawn.count("<img ") == 2 * 4
         assert drawn.count('alt="q, said aloud"') == 1
         assert drawn.count('alt=""') == 7
 
     def test_the_largest_sizes_stay_small_on_the_wire(self) -> None:
         trace = run(setup("mha", L=64, d_model=256, n_heads=16))
-        assert all(len(picture.blocks(step.output, "head", "")) < 200_000 for step in trace)
+        assert all(len(picture.blocks(step.output, element_colours(step.output), "")) < 200_000 for step in trace)
 
     def test_colours_tell_heads_and_tokens_apart(self) -> None:
         trace = run(setup("mha"))

@@ -35,6 +35,13 @@ def element_colours(state: TensorState, by: ColourBy = "head") -> np.ndarray:
     return _faded(base, _coordinates(state, ("L", "Lk"))).astype(np.uint8)
 
 
+def axis_colours(state: TensorState, axis: str, inner: str) -> np.ndarray:
+    """Like `element_colours`: the hue is the coordinate along the axis called `axis`, the shade that along `inner`."""
+    place = state.coordinates(axis).numpy()
+    palette = np.array([_head_colour(i) for i in range(int(place.max(initial=0)) + 1)], dtype=float)
+    return _faded(palette[np.clip(place, 0, None)], state.coordinates(inner).numpy()).astype(np.uint8)
+
+
 def css(colour: np.ndarray | tuple[int, ...]) -> str:
     return "#{:02x}{:02x}{:02x}".format(*(int(c) for c in colour))
 

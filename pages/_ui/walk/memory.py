@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from core.trace import TensorState
-from pages._ui.walk.colours import GREY, ColourBy, css, element_colours, ink_on
+from pages._ui.walk.colours import GREY, css, ink_on
 
 SHOWN = 48  # cells of a strip; what follows is counted in words
 
@@ -15,10 +15,10 @@ def reading_order(state: TensorState) -> torch.Tensor:
     return storage.as_strided(state.shape, state.stride, state.offset).flatten()
 
 
-def storage_strip(state: TensorState, by: ColourBy) -> str:
+def storage_strip(state: TensorState, colours: np.ndarray) -> str:
     """The first cells of the storage as they lie, in the colour of what each holds; grey where `state` reaches none."""
     order = reading_order(state).tolist()
-    colours = element_colours(state, by).reshape(-1, 3)
+    colours = colours.reshape(-1, 3)
     held: dict[int, int] = {}
     for element, place in enumerate(order):
         if place < SHOWN:
@@ -26,10 +26,10 @@ def storage_strip(state: TensorState, by: ColourBy) -> str:
     return _strip([(i, colours[held[i]] if i in held else None) for i in range(min(SHOWN, state.storage_size))])
 
 
-def reading_strip(state: TensorState, by: ColourBy) -> str:
+def reading_strip(state: TensorState, colours: np.ndarray) -> str:
     """The first elements as the tensor reads them, each with the number of its place in storage."""
     order = reading_order(state)[:SHOWN].tolist()
-    colours = element_colours(state, by).reshape(-1, 3)
+    colours = colours.reshape(-1, 3)
     return _strip([(place, colours[element]) for element, place in enumerate(order)])
 
 

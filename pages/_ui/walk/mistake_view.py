@@ -106,7 +106,7 @@ def _side(trace: Trace | None, step: Step | None, by: ColourBy) -> None:
         if step.error is not None:
             st.code(f"{type(step.error).__name__}: {step.error}", None, wrap_lines=True)
             if isinstance(step.explanation, Explained):
-                chrome.explain(step.explanation)
+                chrome.teach(step.explanation)
         if step.output is not None:
             st.html(memory_strips(step.output, step, by))
     st.html(listing(trace, step))

@@ -6,7 +6,7 @@ from core.trace import Step, TensorState, view_legality
 from pages._ui.i18n import t
 from pages._ui.text import chip
 from pages._ui.walk import memory, picture
-from pages._ui.walk.colours import ColourBy
+from pages._ui.walk.colours import ColourBy, element_colours
 
 
 def tag(step: Step) -> str:
@@ -46,11 +46,15 @@ def change(step: Step, by: ColourBy) -> str:
 
 def tensor_block(tensor: TensorState, caption: str, by: ColourBy | None = None) -> str:
     contiguous = t("walk.contiguous") if tensor.is_contiguous else t("walk.not_contiguous")
-    alt = t("walk.alt", shape=_spoken(tensor), stride=tensor.stride)
+    drawn = ""
+    if by is not None:
+        alt = t("walk.alt", shape=_spoken(tensor), stride=tensor.stride)
+        label = str(tensor.axes[-3]) if len(tensor.shape) >= 4 else ""
+        drawn = picture.blocks(tensor, element_colours(tensor, by), alt, label)
     return (
         f'<div class="hw-mute hw-small">{html.escape(caption)}</div>{shape_chip(tensor)}'
         f'<div class="hw-small">{t("walk.stride")} <span class="hw-mono">{tensor.stride}</span><br>'
-        f'<span class="hw-mute">{contiguous}</span></div>{picture.blocks(tensor, by, alt) if by else ""}'
+        f'<span class="hw-mute">{contiguous}</span></div>{drawn}'
     )
 
 
@@ -58,8 +62,11 @@ def _spoken(tensor: TensorState) -> str:
     return ", ".join(f"{name} {size}".strip() for name, size in named_axes(tensor))
 
 
-def story(step: Step) -> str:
-    """What the step did to memory, in one or two sentences filled from the step itself."""
+def story(step: Step, names: list[str] | None = None) -> str:
+    """What the step did to memory, in one or two sentences filled from the step itself.
+
+    `names` are what to call the axes of its output, where not by their meaning.
+    """
     if step.error is not None or step.output is None:
         return t("walk.story.error", error=type(step.error).__name__)
     if step.kind == "view":
@@ -67,7 +74,7 @@ def story(step: Step) -> str:
         if source.stride == step.output.stride and source.shape == step.output.shape:
             return t("walk.story.same")
         told = t("walk.story.view", before=source.stride, after=step.output.stride)
-        return f"{told} {_mergeable(step.output)}"
+        return f"{told} {_mergeable(step.output, names or [str(axis) for axis in step.output.axes])}"
     if step.kind == "copy":
         return t("walk.story.copy", nbytes=f"{step.output.nbytes:,}", moved=f"{step.bytes_moved:,}")
     if step.flops:
@@ -75,9 +82,8 @@ def story(step: Step) -> str:
     return t("walk.story.elementwise", nbytes=f"{step.output.nbytes:,}")
 
 
-def _mergeable(tensor: TensorState) -> str:
+def _mergeable(tensor: TensorState, names: list[str]) -> str:
     """Whether every two neighbouring axes could be made one by `view`; else which could not."""
-    names = [str(axis) for axis in tensor.axes]
     stuck = []
     for i in range(len(tensor.shape) - 1):
         merged = (*tensor.shape[:i], tensor.shape[i] * tensor.shape[i + 1], *tensor.shape[i + 2 :])
@@ -92,10 +98,11 @@ def memory_strips(out: TensorState, step: Step, by: ColourBy) -> str:
     """The memory of `out`, which the step made: as it is stored, and as the tensors before and after read it."""
     source = next((s for s in step.inputs if s.storage == out.storage and s.stride != out.stride), None)
     more = t("walk.memory.shown", shown=min(memory.SHOWN, out.storage_size), size=out.storage_size)
-    strips = [("walk.memory.stored", memory.storage_strip(out, by))]
+    colours = element_colours(out, by)
+    strips = [("walk.memory.stored", memory.storage_strip(out, colours))]
     if source is not None:
-        strips.append(("walk.memory.before", memory.reading_strip(source, by)))
-    strips.append(("walk.memory.after", memory.reading_strip(out, by)))
+        strips.append(("walk.memory.before", memory.reading_strip(source, element_colours(source, by))))
+    strips.append(("walk.memory.after", memory.reading_strip(out, colours)))
     rows = "".join(f'<div class="hw-mute hw-small">{t(key)}</div>{strip}' for key, strip in strips)
     return f'<strong>{t("walk.memory")}</strong> <span class="hw-mute hw-small">{more}</span>{rows}'
 

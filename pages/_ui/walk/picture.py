@@ -8,15 +8,16 @@ import numpy as np
 from PIL import Image
 
 from core.trace import TensorState
-from pages._ui.walk.colours import ColourBy, element_colours
 
 _WIDEST = 190  # CSS pixels that one tensor may take, so that before and after stand side by side
 _CELL = 16  # of one element, where there is room
 
 
-def blocks(state: TensorState, by: ColourBy, alt: str) -> str:
-    """HTML of the tensor. `alt` describes it for a reader who cannot see it."""
-    colours = element_colours(state, by)
+def blocks(state: TensorState, colours: np.ndarray, alt: str, label: str = "") -> str:
+    """HTML of the tensor in `colours` (*state.shape, 3). `alt` describes it for a reader who cannot see it.
+
+    `label` names the third last axis, over each of its blocks.
+    """
     while colours.ndim < 4:  # a vector is one row, a matrix one block
         colours = colours[None]
     colours = colours.reshape(-1, *colours.shape[-3:])  # (blocks, rows, columns, 3)
@@ -24,7 +25,6 @@ def blocks(state: TensorState, by: ColourBy, alt: str) -> str:
     across = state.shape[-3] if len(state.shape) >= 4 else 1
     in_a_row = min(across, 4 if across * columns <= _WIDEST else 2)  # wide blocks go on in the next row
     cell = max(1, min(_CELL, (_WIDEST - 10 * in_a_row) // (in_a_row * columns)))
-    label = str(state.axes[-3]) if len(state.shape) >= 4 and state.axes else ""
     drawn = []
     for i, block in enumerate(colours):
         caption = f"<figcaption>{html.escape(label)} {i % across}</figcaption>" if label else ""
