@@ -7,6 +7,7 @@ import streamlit as st
 from core import content
 from core.content import Outcome, Pitfall
 from core.costs import bytes_text, flops_text
+from core.pitfalls import IDS
 from pages._ui import cache, links
 from pages._ui.i18n import lang, t
 from pages._ui.text import bullets, table, write
@@ -64,6 +65,8 @@ def _pitfall(pitfall: Pitfall) -> None:
     with words:
         write(pitfall.happens[lang()])
         write(f"**{t('question.repair')}** {pitfall.repair[lang()]}")
+        if pitfall.id in IDS:
+            links.link_to("shape_walk", t("question.see"), mistake=pitfall.id)
     with run:
         st.code(f"- {outcome.right_line}\n+ {outcome.wrong_line}", "diff", wrap_lines=True)
         _runs(outcome)

@@ -44,6 +44,18 @@ def test_every_axis_of_a_right_run_has_a_name(kind: str) -> None:
             assert str(axis) in text.AXIS_CLASS, f"{step.source.text}: {step.output.axes}"
 
 
+def test_under_the_hood_the_hidden_copies_show(open_page: Open) -> None:
+    written, dispatched = run(setup("mha", B=2)), run(setup("mha", B=2, under_the_hood=True))
+    assert not [step for step in written if step.op.startswith("aten::")]
+    assert all(step.op.startswith("aten::") for step in dispatched)
+    hidden = [s for s in dispatched if s.kind == "copy"]
+    assert len(hidden) > len([s for s in written if s.kind == "copy"])
+    app = open_page("shape_walk", hood="true", step="2")
+    assert app.toggle(key="hood").value
+    assert not app.exception
+    assert "aten::" in html_of(app)
+
+
 def test_buttons_step_and_stop_at_the_ends(open_page: Open) -> None:
     app = open_page("shape_walk")
     words = i18n.catalogue("en")

@@ -50,7 +50,7 @@ def test_a_link_opens_its_chain(open_page: Open) -> None:
         {"shape": "x"},
         {"shape": "9999, 9999"},
         {"chain": "__import__('os').system('x')"},
-        {"chain": "repeat(99999, 99999)"},
+        {"chain": "repeat(99, 99999, 99999)"},
         {"view": "two"},
         {"view": "-1, -1"},
     ],

@@ -103,7 +103,9 @@ def memory_strips(out: TensorState, step: Step, by: ColourBy) -> str:
     if source is not None:
         strips.append(("walk.memory.before", memory.reading_strip(source, element_colours(source, by))))
     strips.append(("walk.memory.after", memory.reading_strip(out, colours)))
-    rows = "".join(f'<div class="hw-mute hw-small">{t(key)}</div>{strip}' for key, strip in strips)
+    jumps = [(name, f"+{stride}") for (name, _), stride in zip(named_axes(out), out.stride, strict=True)]
+    rows = f'<div class="hw-small hw-jumps">{t("walk.memory.jumps")} {chip(jumps)}</div>'
+    rows += "".join(f'<div class="hw-mute hw-small">{t(key)}</div>{strip}' for key, strip in strips)
     return f'<strong>{t("walk.memory")}</strong> <span class="hw-mute hw-small">{more}</span>{rows}'
 
 

@@ -33,7 +33,10 @@ DEFAULTS = {"B": 1, "L": 5, "Lk": 7, "d_model": 16, "n_heads": 4, "n_kv_heads": 
 
 @dataclass(frozen=True)
 class Setup:
-    """What a person has set: which attention, and its sizes. A size that the kind does not ask for is not looked at."""
+    """What a person has set: which attention, and its sizes. A size that the kind does not ask for is not looked at.
+
+    `under_the_hood` records the operators that torch dispatches (aten::…) in the place of the calls that are written.
+    """
 
     kind: Kind
     B: int
@@ -42,6 +45,7 @@ class Setup:
     d_model: int
     n_heads: int
     n_kv_heads: int
+    under_the_hood: bool = False
 
 
 def run(setup: Setup) -> Trace:
@@ -70,4 +74,5 @@ def run(setup: Setup) -> Trace:
         module(tokens(setup.Lk), cache=given["cache"])
         axes["cache.k"] = axes["cache.v"] = "B H_kv Lk d_h"
     sizes = {"H": module.n_heads, "H_kv": module.n_kv_heads, "d_h": module.d_h}
-    return record(module, x, axes=axes, sizes=sizes, need_weights=True, **given)
+    level = "dispatch" if setup.under_the_hood else "function"
+    return record(module, x, axes=axes, sizes=sizes, level=level, need_weights=True, **given)

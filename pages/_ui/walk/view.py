@@ -30,7 +30,8 @@ def setup_choice() -> Setup:
         low, high = LIMITS[name]
         st.number_input(key, low, high, DEFAULTS[name], key=key, bind="query-params", width=96)
         sizes[name] = state.whole_number(key, low, high, DEFAULTS[name])
-    return Setup(kind, **sizes)
+    hood = st.toggle(t("walk.hood"), key=state.WALK_HOOD, bind="query-params", help=t("walk.hood.help"))
+    return Setup(kind, **sizes, under_the_hood=bool(hood))
 
 
 def colour_choice() -> None:
