@@ -13,10 +13,10 @@ from types import CodeType, TracebackType
 from typing import Any, Literal
 
 from core.errors import BadInput
-from core.trace._axes import Axis
+from core.trace._axes import Axis, factor_sizes, parse
 from core.trace._inputs import named_inputs, parameters
 from core.trace._legality import Legality, view_legality
-from core.trace._meaning import Origin
+from core.trace._read import Origin
 from core.trace._record import DispatchLevel, FunctionLevel, Recorder, is_outside
 from core.trace._spans import Source, Sources
 from core.trace._states import TensorState
@@ -43,6 +43,8 @@ def record(
     nothing global is changed, nothing is patched, and gradients are tracked or not as they were.
 
     `axes` names the axes of the inputs, by name or by position: ``{"x": "B L d_model"}`` or ``["B L d_model"]``.
+    `sizes` gives sizes that no axis has alone: ``{"H": 8}``, and ``{"H": 8, "H_kv": 2}`` for grouped heads; d_h
+    follows from d_model and H. Raises BadInput where axes and sizes do not fit the inputs.
     `keep_values` keeps a detached clone of each output as `TensorState.value`. `level` "dispatch" shows the
     operators under the hood (``aten::…``). `sources` gives the text of code that was compiled from a string, by
     the file name it was compiled with. A keyword argument of `function` that is called like one of these must
@@ -50,6 +52,12 @@ def record(
     """
     recorder = Recorder(keep_values=keep_values, groups=level == "function")
     given = named_inputs(function, args, kwargs)
+    given_axes: dict[str, str] = {}
+    if axes:
+        shapes = {name: tuple(t.shape) for name, t in given.items()}
+        if isinstance(axes, Mapping) and not axes.keys() <= shapes.keys():
+            shapes |= {n: tuple(t.shape) for n, t in parameters(function, args) if n not in shapes}
+        given_axes = _checked(axes, sizes or {}, shapes)
     inputs = {name: (recorder.raw(t), t.detach().clone() if keep_values else None) for name, t in given.items()}
     mode = FunctionLevel(recorder) if level == "function" else DispatchLevel(recorder)
     recorder.entry = inspect.currentframe()
@@ -71,21 +79,26 @@ def record(
         result=result,
         error=error,
         error_at=error_at,
-        axes=_by_name(axes, inputs, function, args) if axes else {},
+        axes=given_axes,
         sizes=sizes or {},
     )
 
 
-def _by_name(
-    axes: Mapping[str, str] | Sequence[str], inputs: Mapping[str, Any], function: Callable[..., Any], args: tuple
+def _checked(
+    axes: Mapping[str, str] | Sequence[str], sizes: Mapping[str, int], shapes: dict[str, tuple[int, ...]]
 ) -> dict[str, str]:
-    if not isinstance(axes, Mapping):
-        return dict(zip(inputs, axes, strict=False))
-    if any(name not in inputs for name in axes):
-        known = {*inputs, *(name for name, _ in parameters(function, args))}
-        if unknown := [name for name in axes if name not in known]:
-            raise BadInput("trace.axes-of-nothing", names=", ".join(unknown), known=", ".join(sorted(known)))
-    return dict(axes)
+    """The axes by name of what they are the axes of; refused where they do not fit."""
+    by_name = dict(axes) if isinstance(axes, Mapping) else dict(zip(shapes, axes, strict=False))
+    if unknown := [name for name in by_name if name not in shapes]:
+        raise BadInput("trace.axes-of-nothing", names=", ".join(unknown), known=", ".join(shapes))
+    specs = {name: parse(text, shapes[name], name) for name, text in by_name.items()}
+    known = dict(sizes)
+    for name, spec in specs.items():
+        known |= {f[0]: n for f, n in zip(spec, shapes[name], strict=True) if len(f) == 1 and f[0] not in known}
+    for name, spec in specs.items():
+        for factors, size in zip(spec, shapes[name], strict=True):
+            factor_sizes(factors, size, known, name)
+    return by_name
 
 
 def _raised_at(traceback: TracebackType | None) -> tuple[tuple[CodeType, int], ...]:

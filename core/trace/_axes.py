@@ -1,5 +1,7 @@
 """The meaning of an axis as a value, and the atoms that meanings are made of."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.errors import BadInput
@@ -175,3 +177,16 @@ def parse(text: str, shape: tuple[int, ...], name: str) -> Spec:
     if len(spec) != len(shape) or any(not all(factors) for factors in spec):
         raise BadInput("trace.axes-do-not-fit", name=name, axes=text, shape=tuple(shape), rank=len(shape))
     return spec
+
+
+def factor_sizes(factors: tuple[str, ...], size: int, sizes: Mapping[str, int], name: str) -> list[int]:
+    """The sizes of the parts of one axis; one that is not given follows from the others."""
+    if len(factors) <= 1:
+        return [size] * len(factors)
+    found = [sizes.get(factor) for factor in factors]
+    if found.count(None) == 1:
+        found[found.index(None)] = size // math.prod(n for n in found if n)
+    known = [n for n in found if n]
+    if len(known) < len(factors) or math.prod(known) != size:
+        raise BadInput("trace.axis-sizes-differ", name=name, axis="·".join(factors), size=size, sizes=found)
+    return known

@@ -90,7 +90,8 @@ def _not_copied(step: "Step", before: Sequence["Step"]) -> "Step | None":
         if earlier.kind != "view" or not earlier.inputs:
             return None
         name = plain_name(earlier.op)
-        if name in _TURNS | _CUTS | _STRETCHES:
+        cut = name in _CUTS and state.numel < earlier.inputs[0].numel
+        if cut or name in _TURNS | _STRETCHES:
             return earlier
         state = earlier.inputs[0]
     return None

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from core.errors import BadInput
 from core.trace import _meaning as mean
-from core.trace._axes import Atom, Names, Spec, is_length, parse
+from core.trace._axes import Atom, Names, Spec, factor_sizes, is_length, parse
 from core.trace._compute import Evidence, compute
 from core.trace._features import Features
 from core.trace._layout import argument, flat_index, layout, positions_in, with_values
@@ -120,16 +119,10 @@ class Inference:
     def _factors(self, factors: tuple[str, ...], size: int, name: str, used: set[Atom]) -> tuple[Atom, ...]:
         if factors in ((), ("?",)):
             return (Atom(None, size),) if size > 1 else ()
-        sizes = [self.names.sizes.get(f) for f in factors]
-        if len(factors) == 1:
-            sizes = [size]
-        elif sizes.count(None) == 1:
-            sizes[sizes.index(None)] = size // int(np.prod([s for s in sizes if s]))
-        if None in sizes or int(np.prod([s or 0 for s in sizes])) != size:
-            raise BadInput("trace.axis-sizes-differ", name=name, axis="·".join(factors), size=size, sizes=sizes)
+        sizes = factor_sizes(factors, size, self.names.sizes, name)
         found: list[Atom] = []
         for factor, n in zip(factors, sizes, strict=True):
-            for atom in self.names.factors(factor, n or 1):
+            for atom in self.names.factors(factor, n):
                 while atom in used:
                     atom = self.names.twin(atom)  # L L: the second is Lk
                 used.add(atom)

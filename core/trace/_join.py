@@ -41,9 +41,20 @@ def cat(ms: list[Meaning], dim: int, names: Names, *, distinct: bool) -> Meaning
         return joined
     name = _pieces_name(ms, names) if distinct and len(ms) > 1 else None
     joined = counted(joined, names, name)
-    if len(ms) > 1 and all(kinds) and all(is_length(n) for kind in kinds for n in kind) and len(joined.along(dim)) > 1:
+    of_tokens = all(kinds) and all(is_length(n) for kind in kinds for n in kind)
+    if of_tokens and len(joined.along(dim)) > 1 and (_sizes_differ(joined, dim) or _sources_differ(ms)):
         _replace(joined, dim, names.atom("Lk", total))
     return joined
+
+
+def _sizes_differ(m: Meaning, dim: int) -> bool:
+    lengths = [a for a in m.along(dim) if a.name is not None and is_length(a.name)]
+    return len(lengths) > 1
+
+
+def _sources_differ(ms: list[Meaning]) -> bool:
+    """Whether the pieces come from different inputs: tokens of one and tokens of another."""
+    return len({frozenset(name for name, _ in m.paths) for m in ms}) > 1
 
 
 def _rotated(ms: list[Meaning], names: Names) -> list[Meaning]:
@@ -87,7 +98,8 @@ def _different(kinds: list[frozenset[str]], ms: list[Meaning], dim: int) -> bool
     if kinds[0] == {"unknown"}:
         return False
     # Tokens one by one (size 1) are the same atom name without a coordinate: they are new positions.
-    return bool(kinds[0]) and all(is_length(n) for n in kinds[0]) and any(m.units[dim] for m in ms)
+    new = any(atom.size == 1 for m in ms for atom, _ in m.units[dim])
+    return bool(kinds[0]) and all(is_length(n) for n in kinds[0]) and new
 
 
 def _common(kinds: list[frozenset[str]], total: int, names: Names) -> Atom:

@@ -10,7 +10,7 @@ import torch
 from core.trace._axes import UNKNOWN, Axis
 
 if TYPE_CHECKING:
-    from core.trace._meaning import Origin
+    from core.trace._read import Origin
     from core.trace._trace import Meant
 
 

@@ -13,8 +13,9 @@ from core.trace._axes import Axis
 from core.trace._costs import bytes_moved, flops
 from core.trace._explain import explain
 from core.trace._infer import Inference, Ref
-from core.trace._meaning import Meaning, Origin, axes_of, coordinates, origin
+from core.trace._meaning import Meaning
 from core.trace._ops import Kind, kind_of, shown_args
+from core.trace._read import Origin, axes_of, coordinates, origin
 from core.trace._record import Op
 from core.trace._spans import Source, Sources
 from core.trace._states import Raw, TensorState

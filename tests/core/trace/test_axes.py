@@ -1,8 +1,9 @@
-"""Every axis of differently written attention, against the truth written beside each line (`#:`).
+"""Every axis of differently written attention, against the truth written above each statement (`#:`).
 
 The truth is in the code by construction; sizes collide on purpose, so that nothing can be told from them.
 """
 
+import ast
 import importlib.util
 import inspect
 from dataclasses import dataclass
@@ -55,12 +56,21 @@ def load(name):
 
 
 def truth(path):
-    """For each line of a file of styles, the axes of the steps that end on it."""
-    return {
+    """For each line of a file of styles: the number of its statement and the axes of the statement's steps."""
+    text = path.read_text(encoding="utf-8")
+    said = {
         number: [[out.split() for out in step.split(";")] for step in line.split("#:")[1].split(">")]
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        if "#:" in line
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.strip().startswith("#:")
     }
+    found = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.stmt) and node.lineno - 1 in said:
+            steps = said.pop(node.lineno - 1)
+            last = node.body[0].lineno - 1 if isinstance(node, (ast.For, ast.If)) else node.end_lineno
+            found |= dict.fromkeys(range(node.lineno, last + 1), (node.lineno, steps))
+    assert not said, said
+    return found
 
 
 def styles():
@@ -131,11 +141,10 @@ def test_every_axis_means_what_it_was_built_to_mean(name, sizes):
     trace = run(style, s)
     assert trace.error is None, trace.error
     expected = style.truth
-    taken: dict[int, int] = {}
+    taken: dict[int, int] = {}  # statement -> steps seen
     wrong = []
     for step in trace:
-        line = step.source.end_line
-        steps = expected[line]
+        line, steps = expected[step.source.line]
         want = steps[taken.get(line, 0) % len(steps)]
         taken[line] = taken.get(line, 0) + 1
         for k, out in enumerate(step.outputs):
@@ -145,3 +154,4 @@ def test_every_axis_means_what_it_was_built_to_mean(name, sizes):
             if right not in (["*"], [], axes):
                 wrong.append(f"line {line} {step.source.text}: {' '.join(axes)}, not {' '.join(right)}")
     assert not wrong, "\n".join(wrong)
+    assert trace._meanings.inference.not_understood == []

@@ -1,5 +1,7 @@
 """Functions, raw weights, einsum with weights of three and four axes, and PyTorch's own modules."""
 
+# ruff: noqa: RUF012, RUF059  written as people write it
+
 import math
 
 import torch
@@ -9,18 +11,24 @@ from torch import nn
 
 def attention(q, k, v):
     d_h = q.shape[-1]
-    scores = q @ k.transpose(-2, -1) / math.sqrt(d_h)  #: B H d_h Lk > B H L Lk > B H L Lk
-    weights = scores.softmax(dim=-1)  #: B H L Lk
-    return weights @ v  #: B H L d_h
+    #: B H d_h Lk > B H L Lk > B H L Lk
+    scores = q @ k.transpose(-2, -1) / math.sqrt(d_h)
+    #: B H L Lk
+    weights = scores.softmax(dim=-1)
+    #: B H L d_h
+    return weights @ v
 
 
 attention.axes = {"q": "B H L d_h", "k": "B H Lk d_h", "v": "B H Lk d_h"}
 
 
 def same_length(q, k, v):
-    scores = torch.einsum("bhid,bhjd->bhij", q, k)  #: B H L Lk
-    weights = F.softmax(scores / q.size(-1) ** 0.5, dim=-1)  #: B H L Lk > B H L Lk
-    return torch.einsum("...ij,...jd->...id", weights, v)  #: B H L d_h
+    #: B H L Lk
+    scores = torch.einsum("bhid,bhjd->bhij", q, k)
+    #: B H L Lk > B H L Lk
+    weights = F.softmax(scores / q.size(-1) ** 0.5, dim=-1)
+    #: B H L d_h
+    return torch.einsum("...ij,...jd->...id", weights, v)
 
 
 same_length.axes = {"q": "B H L d_h", "k": "B H L d_h", "v": "B H L d_h"}
@@ -28,9 +36,12 @@ same_length.axes = {"q": "B H L d_h", "k": "B H L d_h", "v": "B H L d_h"}
 
 def already_projected(q, k, v, n_heads):
     B, L, D = q.shape
-    q, k, v = (t.view(B, L, n_heads, D // n_heads).transpose(1, 2) for t in (q, k, v))  #: B L H d_h > B H L d_h
-    out = F.scaled_dot_product_attention(q, k, v)  #: B H L d_h
-    return out.transpose(1, 2).reshape(B, L, D)  #: B L H d_h > B L H·d_h
+    #: B L H d_h > B H L d_h
+    q, k, v = (t.view(B, L, n_heads, D // n_heads).transpose(1, 2) for t in (q, k, v))
+    #: B H L d_h
+    out = F.scaled_dot_product_attention(q, k, v)
+    #: B L H d_h > B L H·d_h
+    return out.transpose(1, 2).reshape(B, L, D)
 
 
 already_projected.axes = {"q": "B L H·d_h", "k": "B L H·d_h", "v": "B L H·d_h"}
@@ -39,15 +50,25 @@ already_projected.plain = lambda s: {"n_heads": s.H}
 
 def raw_weights(x, w_q, w_k, w_v, w_o, n_heads):
     B, L, D = x.shape
-    q = (x @ w_q).view(B, L, n_heads, -1).transpose(1, 2)  #: B L H·d_h > B L H d_h > B H L d_h
-    k = (x @ w_k).view(B, L, n_heads, -1).transpose(1, 2)  #: B L H·d_h > B L H d_h > B H L d_h
-    v = (x @ w_v).view(B, L, n_heads, -1).transpose(1, 2)  #: B L H·d_h > B L H d_h > B H L d_h
-    out = F.scaled_dot_product_attention(q, k, v)  #: B H L d_h
-    return out.transpose(1, 2).reshape(B, L, D) @ w_o  #: B L H d_h > B L H·d_h > B L d_model
+    #: B L H·d_h > B L H d_h > B H L d_h
+    q = (x @ w_q).view(B, L, n_heads, -1).transpose(1, 2)
+    #: B L H·d_h > B L H d_h > B H L d_h
+    k = (x @ w_k).view(B, L, n_heads, -1).transpose(1, 2)
+    #: B L H·d_h > B L H d_h > B H L d_h
+    v = (x @ w_v).view(B, L, n_heads, -1).transpose(1, 2)
+    #: B H L d_h
+    out = F.scaled_dot_product_attention(q, k, v)
+    #: B L H d_h > B L H·d_h > B L d_model
+    return out.transpose(1, 2).reshape(B, L, D) @ w_o
 
 
 raw_weights.axes = {"x": "B L d_model"}
-raw_weights.more = {"w_q": "d_model d_model", "w_k": "d_model d_model", "w_v": "d_model d_model", "w_o": "d_model d_model"}
+raw_weights.more = {
+    "w_q": "d_model d_model",
+    "w_k": "d_model d_model",
+    "w_v": "d_model d_model",
+    "w_o": "d_model d_model",
+}
 raw_weights.plain = lambda s: {"n_heads": s.H}
 
 
@@ -62,18 +83,30 @@ class EinsumThreeAxes(nn.Module):
         self.w_o = nn.Parameter(torch.randn(s.H, s.d_h, s.d_model))
 
     def forward(self, x):
-        q = torch.einsum("bld,dhk->bhlk", x, self.w_q)  #: B H L d_h
-        k = torch.einsum("bld,dhk->bhlk", x, self.w_k)  #: B H L d_h
-        v = torch.einsum("bld,dhk->bhlk", x, self.w_v)  #: B H L d_h
-        scores = torch.einsum("bhqd,bhkd->bhqk", q, k) / q.shape[-1] ** 0.5  #: B H L Lk > B H L Lk
-        out = torch.einsum("bhqk,bhkd->bhqd", scores.softmax(-1), v)  #: B H L Lk > B H L d_h
-        return torch.einsum("bhld,hdm->blm", out, self.w_o)  #: B L d_model
+        #: B H L d_h
+        q = torch.einsum("bld,dhk->bhlk", x, self.w_q)
+        #: B H L d_h
+        k = torch.einsum("bld,dhk->bhlk", x, self.w_k)
+        #: B H L d_h
+        v = torch.einsum("bld,dhk->bhlk", x, self.w_v)
+        #: B H L Lk > B H L Lk
+        scores = torch.einsum("bhqd,bhkd->bhqk", q, k) / q.shape[-1] ** 0.5
+        #: B H L Lk > B H L d_h
+        out = torch.einsum("bhqk,bhkd->bhqd", scores.softmax(-1), v)
+        #: B L d_model
+        return torch.einsum("bhld,hdm->blm", out, self.w_o)
 
 
 class EinsumDeclared(nn.Module):
     """Weights (H, d_model, d_h) declared by the caller."""
 
-    axes = {"x": "B L d_model", "w_q": "H d_model d_h", "w_k": "H d_model d_h", "w_v": "H d_model d_h", "w_o": "H d_h d_model"}
+    axes = {
+        "x": "B L d_model",
+        "w_q": "H d_model d_h",
+        "w_k": "H d_model d_h",
+        "w_v": "H d_model d_h",
+        "w_o": "H d_h d_model",
+    }
 
     def __init__(self, s):
         super().__init__()
@@ -81,11 +114,16 @@ class EinsumDeclared(nn.Module):
         self.w_o = nn.Parameter(torch.randn(s.H, s.d_h, s.d_model))
 
     def forward(self, x):
-        q = x[:, None] @ self.w_q  #: B 1 L d_model > B H L d_h
-        k = x.unsqueeze(1) @ self.w_k  #: B 1 L d_model > B H L d_h
-        v = torch.matmul(x.unsqueeze(1), self.w_v)  #: B 1 L d_model > B H L d_h
-        out = F.scaled_dot_product_attention(q, k, v)  #: B H L d_h
-        return (out @ self.w_o).sum(dim=1)  #: B H L d_model > B L d_model
+        #: B 1 L d_model > B H L d_h
+        q = x[:, None] @ self.w_q
+        #: B 1 L d_model > B H L d_h
+        k = x.unsqueeze(1) @ self.w_k
+        #: B 1 L d_model > B H L d_h
+        v = torch.matmul(x.unsqueeze(1), self.w_v)
+        #: B H L d_h
+        out = F.scaled_dot_product_attention(q, k, v)
+        #: B H L d_model > B L d_model
+        return (out @ self.w_o).sum(dim=1)
 
 
 class EinsumFourAxes(nn.Module):
@@ -99,10 +137,12 @@ class EinsumFourAxes(nn.Module):
         self.w_o = nn.Parameter(torch.randn(s.H, s.d_h, s.d_model))
 
     def forward(self, x):
-        q, k, v = torch.einsum("bld,rhdk->rbhlk", x, self.w)  #: qkv B H L d_h > B H L d_h
-        attn = torch.einsum("bhqd,bhkd->bhqk", q, k).softmax(-1)  #: B H L Lk > B H L Lk
-        out = torch.einsum("bhqk,bhkd,hdm->bqm", attn, v, self.w_o)  #: B L d_model
-        return out
+        #: qkv B H L d_h > B H L d_h
+        q, k, v = torch.einsum("bld,rhdk->rbhlk", x, self.w)
+        #: B H L Lk > B H L Lk
+        attn = torch.einsum("bhqd,bhkd->bhqk", q, k).softmax(-1)
+        #: B L d_model
+        return torch.einsum("bhqk,bhkd,hdm->bqm", attn, v, self.w_o)
 
 
 class PyTorchModule(nn.Module):
@@ -113,13 +153,16 @@ class PyTorchModule(nn.Module):
         self.mha = nn.MultiheadAttention(s.d_model, s.H, batch_first=True)
 
     def forward(self, x):
-        out, weights = self.mha(x, x, x, average_attn_weights=False)  #: B L d_model ; B H L Lk
-        return out + weights.sum()  #: > B L d_model
+        #: B L d_model ; B H L Lk
+        out, weights = self.mha(x, x, x, average_attn_weights=False)
+        #: > B L d_model
+        return out + weights.sum()
 
 
 class PyTorchModuleAveraged(PyTorchModule):
     def forward(self, x):
-        out, weights = self.mha(x, x, x)  #: B L d_model ; B L Lk
+        #: B L d_model ; B L Lk
+        out, weights = self.mha(x, x, x)
         return out
 
 
@@ -127,7 +170,8 @@ class PyTorchModuleCross(PyTorchModule):
     axes = {"x": "B L d_model", "context": "B Lk d_model"}
 
     def forward(self, x, context):
-        out, weights = self.mha(x, context, context, average_attn_weights=False)  #: B L d_model ; B H L Lk
+        #: B L d_model ; B H L Lk
+        out, weights = self.mha(x, context, context, average_attn_weights=False)
         return out
 
 
@@ -139,7 +183,8 @@ class PyTorchModuleSequenceFirst(nn.Module):
         self.mha = nn.MultiheadAttention(s.d_model, s.H)
 
     def forward(self, x):
-        out, weights = self.mha(x, x, x, average_attn_weights=False)  #: L B d_model ; B H L Lk
+        #: L B d_model ; B H L Lk
+        out, weights = self.mha(x, x, x, average_attn_weights=False)
         return out
 
 
@@ -158,10 +203,14 @@ class WithEmbeddings(nn.Module):
 
     def forward(self, ids):
         B, L = ids.shape
-        x = self.tokens(ids)  #: B L d_model
-        x = x + self.positions  #: B L d_model
-        q = self.w_q(x).view(B, L, self.h, -1).transpose(1, 2)  #: B L H·d_h > B L H d_h > B H L d_h
-        return F.scaled_dot_product_attention(q, q, q)  #: B H L d_h
+        #: B L d_model
+        x = self.tokens(ids)
+        #: B L d_model
+        x = x + self.positions
+        #: B L H·d_h > B L H d_h > B H L d_h
+        q = self.w_q(x).view(B, L, self.h, -1).transpose(1, 2)
+        #: B H L d_h
+        return F.scaled_dot_product_attention(q, q, q)
 
 
 class FlashTiles(nn.Module):
@@ -174,17 +223,28 @@ class FlashTiles(nn.Module):
 
     def forward(self, q, k, v):
         top, total, acc = None, None, None
-        for kt, vt in zip(k.split(2, dim=2), v.split(2, dim=2), strict=True):  #: B H L d_h > B H L d_h
-            s = q @ kt.mT  #: B H d_h L > B H L Lk
-            new = s.amax(-1, keepdim=True)  #: B H L 1
-            new = new if top is None else torch.maximum(top, new)  #: B H L 1
-            p = torch.exp(s - new)  #: B H L Lk > B H L Lk
-            part = p @ vt  #: B H L d_h
+        #: B H L d_h > B H L d_h
+        for kt, vt in zip(k.split(2, dim=2), v.split(2, dim=2), strict=True):
+            #: B H d_h L > B H L Lk
+            s = q @ kt.mT
+            #: B H L 1
+            new = s.amax(-1, keepdim=True)
+            #: B H L 1
+            new = new if top is None else torch.maximum(top, new)
+            #: B H L Lk > B H L Lk
+            p = torch.exp(s - new)
+            #: B H L d_h
+            part = p @ vt
             if top is None:
-                acc, total = part, p.sum(-1, keepdim=True)  #: B H L 1
+                #: B H L 1
+                acc, total = part, p.sum(-1, keepdim=True)
             else:
-                scale = torch.exp(top - new)  #: B H L 1 > B H L 1
-                acc = acc * scale + part  #: B H L d_h > B H L d_h
-                total = total * scale + p.sum(-1, keepdim=True)  #: B H L 1 > B H L 1 > B H L 1
+                #: B H L 1 > B H L 1
+                scale = torch.exp(top - new)
+                #: B H L d_h > B H L d_h
+                acc = acc * scale + part
+                #: B H L 1 > B H L 1 > B H L 1
+                total = total * scale + p.sum(-1, keepdim=True)
             top = new
-        return acc / total  #: B H L d_h
+        #: B H L d_h
+        return acc / total

@@ -1,5 +1,7 @@
 """Fused projections: one weight for queries, keys and values."""
 
+# ruff: noqa: RUF012, RUF059  written as people write it
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -18,29 +20,43 @@ class Fused(nn.Module):
 class Chunked(Fused):
     def forward(self, x, mask=None):
         B, L, d = x.shape
-        qkv = self.qkv(x)  #: B L qkv·H·d_h
-        q, k, v = qkv.chunk(3, dim=-1)  #: B L H·d_h
+        #: B L qkv·H·d_h
+        qkv = self.qkv(x)
+        #: B L H·d_h
+        q, k, v = qkv.chunk(3, dim=-1)
 
         def split(t):
-            return t.view(B, L, self.h, self.d_h).transpose(1, 2)  #: B L H d_h > B H L d_h
+            #: B L H d_h > B H L d_h
+            return t.view(B, L, self.h, self.d_h).transpose(1, 2)
 
         q, k, v = split(q), split(k), split(v)
-        scores = q @ k.transpose(-2, -1) / (self.d_h**0.5)  #: B H d_h L > B H L Lk > B H L Lk
-        attn = F.softmax(scores, dim=-1)  #: B H L Lk
-        out = attn @ v  #: B H L d_h
-        out = out.transpose(1, 2).contiguous().view(B, L, d)  #: B L H d_h > B L H d_h > B L H·d_h
-        return self.wo(out)  #: B L d_model
+        #: B H d_h L > B H L Lk > B H L Lk
+        scores = q @ k.transpose(-2, -1) / (self.d_h**0.5)
+        #: B H L Lk
+        attn = F.softmax(scores, dim=-1)
+        #: B H L d_h
+        out = attn @ v
+        #: B L H d_h > B L H d_h > B L H·d_h
+        out = out.transpose(1, 2).contiguous().view(B, L, d)
+        #: B L d_model
+        return self.wo(out)
 
 
 class SplitSizes(Fused):
     def forward(self, x):
         B, L, d = x.shape
-        q, k, v = self.qkv(x).split(self.d, dim=2)  #: B L qkv·H·d_h > B L H·d_h
-        k = k.view(B, L, self.h, d // self.h).transpose(1, 2)  #: B L H d_h > B H L d_h
-        q = q.view(B, L, self.h, d // self.h).transpose(1, 2)  #: B L H d_h > B H L d_h
-        v = v.view(B, L, self.h, d // self.h).transpose(1, 2)  #: B L H d_h > B H L d_h
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)  #: B H L d_h
-        return self.wo(y.transpose(1, 2).contiguous().view(B, L, d))  #: B L H d_h > B L H d_h > B L H·d_h > B L d_model
+        #: B L qkv·H·d_h > B L H·d_h
+        q, k, v = self.qkv(x).split(self.d, dim=2)
+        #: B L H d_h > B H L d_h
+        k = k.view(B, L, self.h, d // self.h).transpose(1, 2)
+        #: B L H d_h > B H L d_h
+        q = q.view(B, L, self.h, d // self.h).transpose(1, 2)
+        #: B L H d_h > B H L d_h
+        v = v.view(B, L, self.h, d // self.h).transpose(1, 2)
+        #: B H L d_h
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        #: B L H d_h > B L H d_h > B L H·d_h > B L d_model
+        return self.wo(y.transpose(1, 2).contiguous().view(B, L, d))
 
 
 class RolesFirst(Fused):
@@ -48,19 +64,27 @@ class RolesFirst(Fused):
 
     def forward(self, x):
         B, L, d = x.shape
-        qkv = self.qkv(x).reshape(B, L, 3, self.h, self.d_h)  #: B L qkv·H·d_h > B L qkv H d_h
-        q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)  #: qkv B H L d_h > B H L d_h
-        attn = (q * self.d_h**-0.5 @ k.transpose(-2, -1)).softmax(dim=-1)  #: B H L d_h > B H d_h L > B H L Lk > B H L Lk
-        return self.wo((attn @ v).transpose(1, 2).reshape(B, L, d))  #: B H L d_h > B L H d_h > B L H·d_h > B L d_model
+        #: B L qkv·H·d_h > B L qkv H d_h
+        qkv = self.qkv(x).reshape(B, L, 3, self.h, self.d_h)
+        #: qkv B H L d_h > B H L d_h
+        q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)
+        #: B H L d_h > B H d_h L > B H L Lk > B H L Lk
+        attn = (q * self.d_h**-0.5 @ k.transpose(-2, -1)).softmax(dim=-1)
+        #: B H L d_h > B L H d_h > B L H·d_h > B L d_model
+        return self.wo((attn @ v).transpose(1, 2).reshape(B, L, d))
 
 
 class RolesIndexed(Fused):
     def forward(self, x):
         B, L, d = x.shape
-        qkv = self.qkv(x).view(B, L, 3, self.h, -1).permute(2, 0, 3, 1, 4)  #: B L qkv·H·d_h > B L qkv H d_h > qkv B H L d_h
-        q, k, v = qkv[0], qkv[1], qkv[2]  #: B H L d_h
-        y = F.scaled_dot_product_attention(q, k, v)  #: B H L d_h
-        return self.wo(y.transpose(1, 2).reshape(B, L, d))  #: B L H d_h > B L H·d_h > B L d_model
+        #: B L qkv·H·d_h > B L qkv H d_h > qkv B H L d_h
+        qkv = self.qkv(x).view(B, L, 3, self.h, -1).permute(2, 0, 3, 1, 4)
+        #: B H L d_h
+        q, k, v = qkv[0], qkv[1], qkv[2]
+        #: B H L d_h
+        y = F.scaled_dot_product_attention(q, k, v)
+        #: B L H d_h > B L H·d_h > B L d_model
+        return self.wo(y.transpose(1, 2).reshape(B, L, d))
 
 
 class PerHeadFused(Fused):
@@ -68,28 +92,40 @@ class PerHeadFused(Fused):
 
     def forward(self, x):
         B, L, d = x.shape
-        qkv = self.qkv(x).view(B, L, self.h, 3 * self.d_h)  #: B L H·qkv·d_h > B L H qkv·d_h
-        q, k, v = qkv.transpose(1, 2).chunk(3, dim=-1)  #: B H L qkv·d_h > B H L d_h
-        attn = (q @ k.mT / self.d_h**0.5).softmax(-1)  #: B H d_h L > B H L Lk > B H L Lk > B H L Lk
-        return self.wo((attn @ v).transpose(1, 2).reshape(B, L, d))  #: B H L d_h > B L H d_h > B L H·d_h > B L d_model
+        #: B L H·qkv·d_h > B L H qkv·d_h
+        qkv = self.qkv(x).view(B, L, self.h, 3 * self.d_h)
+        #: B H L qkv·d_h > B H L d_h
+        q, k, v = qkv.transpose(1, 2).chunk(3, dim=-1)
+        #: B H d_h L > B H L Lk > B H L Lk > B H L Lk
+        attn = (q @ k.mT / self.d_h**0.5).softmax(-1)
+        #: B H L d_h > B L H d_h > B L H·d_h > B L d_model
+        return self.wo((attn @ v).transpose(1, 2).reshape(B, L, d))
 
 
 class PerHeadFusedFiveAxes(Fused):
     def forward(self, x):
         B, L, d = x.shape
-        qkv = self.qkv(x).view(B, L, self.h, 3, self.d_h)  #: B L H·qkv·d_h > B L H qkv d_h
-        q, k, v = (qkv[:, :, :, i].transpose(1, 2) for i in range(3))  #: B L H d_h > B H L d_h
-        y = F.scaled_dot_product_attention(q, k, v)  #: B H L d_h
-        return self.wo(y.transpose(1, 2).flatten(2))  #: B L H d_h > B L H·d_h > B L d_model
+        #: B L H·qkv·d_h > B L H qkv d_h
+        qkv = self.qkv(x).view(B, L, self.h, 3, self.d_h)
+        #: B L H d_h > B H L d_h
+        q, k, v = (qkv[:, :, :, i].transpose(1, 2) for i in range(3))
+        #: B H L d_h
+        y = F.scaled_dot_product_attention(q, k, v)
+        #: B L H d_h > B L H·d_h > B L d_model
+        return self.wo(y.transpose(1, 2).flatten(2))
 
 
 class RolesLast(Fused):
     def forward(self, x):
         B, L, d = x.shape
-        qkv = self.qkv(x).unflatten(-1, (self.h, self.d_h, 3))  #: B L H·d_h·qkv > B L H d_h qkv
-        q, k, v = qkv.transpose(1, 2).unbind(-1)  #: B H L d_h qkv > B H L d_h
-        y = F.scaled_dot_product_attention(q, k, v)  #: B H L d_h
-        return self.wo(y.transpose(1, 2).flatten(2))  #: B L H d_h > B L H·d_h > B L d_model
+        #: B L H·d_h·qkv > B L H d_h qkv
+        qkv = self.qkv(x).unflatten(-1, (self.h, self.d_h, 3))
+        #: B H L d_h qkv > B H L d_h
+        q, k, v = qkv.transpose(1, 2).unbind(-1)
+        #: B H L d_h
+        y = F.scaled_dot_product_attention(q, k, v)
+        #: B L H d_h > B L H·d_h > B L d_model
+        return self.wo(y.transpose(1, 2).flatten(2))
 
 
 class SlicedWeight(nn.Module):
@@ -109,11 +145,15 @@ class SlicedWeight(nn.Module):
         parts = []
         for i in range(3):
             rows = slice(i * D, (i + 1) * D)
-            t = F.linear(x, self.in_proj[rows], self.bias[rows])  #: * > * > B L H·d_h
-            parts.append(t.view(B, L, self.h, self.d_h).transpose(1, 2))  #: B L H d_h > B H L d_h
+            #: * > * > B L H·d_h
+            t = F.linear(x, self.in_proj[rows], self.bias[rows])
+            #: B L H d_h > B H L d_h
+            parts.append(t.view(B, L, self.h, self.d_h).transpose(1, 2))
         q, k, v = parts
-        y = F.scaled_dot_product_attention(q, k, v)  #: B H L d_h
-        return F.linear(y.transpose(1, 2).flatten(2), self.out)  #: B L H d_h > B L H·d_h > B L d_model
+        #: B H L d_h
+        y = F.scaled_dot_product_attention(q, k, v)
+        #: B L H d_h > B L H·d_h > B L d_model
+        return F.linear(y.transpose(1, 2).flatten(2), self.out)
 
 
 class KeysAndValuesFused(nn.Module):
@@ -128,14 +168,22 @@ class KeysAndValuesFused(nn.Module):
 
     def forward(self, x, context):
         B, L, D = x.shape
-        q = self.to_q(x)  #: B L H·d_h
-        k, v = self.to_kv(context).chunk(2, dim=-1)  #: B Lk kv·H·d_h > B Lk H·d_h
-        q = q.view(B, -1, self.h, self.d_h).transpose(1, 2)  #: B L H d_h > B H L d_h
-        k = k.view(B, -1, self.h, self.d_h).transpose(1, 2)  #: B Lk H d_h > B H Lk d_h
-        v = v.view(B, -1, self.h, self.d_h).transpose(1, 2)  #: B Lk H d_h > B H Lk d_h
-        sim = torch.einsum("b h i d, b h j d -> b h i j", q, k) * self.d_h**-0.5  #: B H L Lk > B H L Lk
-        out = torch.einsum("b h i j, b h j d -> b h i d", sim.softmax(-1), v)  #: B H L Lk > B H L d_h
-        return self.to_out(out.transpose(1, 2).reshape(B, L, D))  #: B L H d_h > B L H·d_h > B L d_model
+        #: B L H·d_h
+        q = self.to_q(x)
+        #: B Lk kv·H·d_h > B Lk H·d_h
+        k, v = self.to_kv(context).chunk(2, dim=-1)
+        #: B L H d_h > B H L d_h
+        q = q.view(B, -1, self.h, self.d_h).transpose(1, 2)
+        #: B Lk H d_h > B H Lk d_h
+        k = k.view(B, -1, self.h, self.d_h).transpose(1, 2)
+        #: B Lk H d_h > B H Lk d_h
+        v = v.view(B, -1, self.h, self.d_h).transpose(1, 2)
+        #: B H L Lk > B H L Lk
+        sim = torch.einsum("b h i d, b h j d -> b h i j", q, k) * self.d_h**-0.5
+        #: B H L Lk > B H L d_h
+        out = torch.einsum("b h i j, b h j d -> b h i d", sim.softmax(-1), v)
+        #: B L H d_h > B L H·d_h > B L d_model
+        return self.to_out(out.transpose(1, 2).reshape(B, L, D))
 
 
 class Conv1DFused(nn.Module):
@@ -151,9 +199,15 @@ class Conv1DFused(nn.Module):
 
     def forward(self, x):
         B, L, D = x.shape
-        flat = x.view(-1, D)  #: B·L d_model
-        qkv = torch.addmm(self.b, flat, self.w)  #: B·L qkv·H·d_h
-        qkv = qkv.view(B, L, 3 * D)  #: B L qkv·H·d_h
-        q, k, v = qkv.split(D, dim=2)  #: B L H·d_h
-        q, k, v = (t.view(B, L, self.h, -1).permute(0, 2, 1, 3) for t in (q, k, v))  #: B L H d_h > B H L d_h
-        return F.scaled_dot_product_attention(q, k, v)  #: B H L d_h
+        #: B·L d_model
+        flat = x.view(-1, D)
+        #: B·L qkv·H·d_h
+        qkv = torch.addmm(self.b, flat, self.w)
+        #: B L qkv·H·d_h
+        qkv = qkv.view(B, L, 3 * D)
+        #: B L H·d_h
+        q, k, v = qkv.split(D, dim=2)
+        #: B L H d_h > B H L d_h
+        q, k, v = (t.view(B, L, self.h, -1).permute(0, 2, 1, 3) for t in (q, k, v))
+        #: B H L d_h
+        return F.scaled_dot_product_attention(q, k, v)

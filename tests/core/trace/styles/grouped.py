@@ -1,5 +1,7 @@
 """Grouped-query and multi-query attention, cross-attention and caches."""
 
+# ruff: noqa: RUF012, RUF059  written as people write it
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -19,23 +21,31 @@ class Grouped(nn.Module):
 
     def split(self, x):
         B, L, _ = x.shape
-        q = self.w_q(x).view(B, L, self.h, self.d_h).transpose(1, 2)  #: B L H·d_h > B L H d_h > B H L d_h
-        k = self.w_k(x).view(B, L, self.kv, self.d_h).transpose(1, 2)  #: B L H_kv·d_h > B L H_kv d_h > B H_kv L d_h
-        v = self.w_v(x).view(B, L, self.kv, self.d_h).transpose(1, 2)  #: B L H_kv·d_h > B L H_kv d_h > B H_kv L d_h
+        #: B L H·d_h > B L H d_h > B H L d_h
+        q = self.w_q(x).view(B, L, self.h, self.d_h).transpose(1, 2)
+        #: B L H_kv·d_h > B L H_kv d_h > B H_kv L d_h
+        k = self.w_k(x).view(B, L, self.kv, self.d_h).transpose(1, 2)
+        #: B L H_kv·d_h > B L H_kv d_h > B H_kv L d_h
+        v = self.w_v(x).view(B, L, self.kv, self.d_h).transpose(1, 2)
         return q, k, v
 
     def join(self, out):
         B, H, L, d = out.shape
-        return self.w_o(out.transpose(1, 2).reshape(B, L, H * d))  #: B L H d_h > B L H·d_h > B L d_model
+        #: B L H d_h > B L H·d_h > B L d_model
+        return self.w_o(out.transpose(1, 2).reshape(B, L, H * d))
 
 
 class RepeatInterleave(Grouped):
     def forward(self, x):
         q, k, v = self.split(x)
-        k = k.repeat_interleave(self.g, dim=1)  #: B H L d_h
-        v = torch.repeat_interleave(v, self.g, 1)  #: B H L d_h
-        attn = (q @ k.mT / self.d_h**0.5).softmax(-1)  #: B H d_h L > B H L Lk > B H L Lk > B H L Lk
-        return self.join(attn @ v)  #: B H L d_h
+        #: B H L d_h
+        k = k.repeat_interleave(self.g, dim=1)
+        #: B H L d_h
+        v = torch.repeat_interleave(v, self.g, 1)
+        #: B H d_h L > B H L Lk > B H L Lk > B H L Lk
+        attn = (q @ k.mT / self.d_h**0.5).softmax(-1)
+        #: B H L d_h
+        return self.join(attn @ v)
 
 
 class ExpandReshape(Grouped):
@@ -44,10 +54,14 @@ class ExpandReshape(Grouped):
     def forward(self, x):
         q, k, v = self.split(x)
         B, _, L, d = k.shape
-        k = k[:, :, None, :, :].expand(B, self.kv, self.g, L, d).reshape(B, self.h, L, d)  #: B H_kv 1 L d_h > B H_kv G L d_h > B H L d_h
-        v = v[:, :, None, :, :].expand(B, self.kv, self.g, L, d).reshape(B, self.h, L, d)  #: B H_kv 1 L d_h > B H_kv G L d_h > B H L d_h
-        attn = torch.matmul(q, k.transpose(2, 3)).softmax(-1)  #: B H d_h L > B H L Lk > B H L Lk
-        return self.join(torch.matmul(attn, v))  #: B H L d_h
+        #: B H_kv 1 L d_h > B H_kv G L d_h > B H L d_h
+        k = k[:, :, None, :, :].expand(B, self.kv, self.g, L, d).reshape(B, self.h, L, d)
+        #: B H_kv 1 L d_h > B H_kv G L d_h > B H L d_h
+        v = v[:, :, None, :, :].expand(B, self.kv, self.g, L, d).reshape(B, self.h, L, d)
+        #: B H d_h L > B H L Lk > B H L Lk
+        attn = torch.matmul(q, k.transpose(2, 3)).softmax(-1)
+        #: B H L d_h
+        return self.join(torch.matmul(attn, v))
 
 
 class FiveAxes(Grouped):
@@ -55,29 +69,42 @@ class FiveAxes(Grouped):
 
     def forward(self, x):
         B, L, _ = x.shape
-        q = self.w_q(x).view(B, L, self.kv, self.g, self.d_h).permute(0, 2, 3, 1, 4)  #: B L H·d_h > B L H_kv G d_h > B H_kv G L d_h
-        k = self.w_k(x).view(B, L, self.kv, self.d_h).transpose(1, 2).unsqueeze(2)  #: B L H_kv·d_h > B L H_kv d_h > B H_kv L d_h > B H_kv 1 L d_h
-        v = self.w_v(x).view(B, L, self.kv, self.d_h).transpose(1, 2).unsqueeze(2)  #: B L H_kv·d_h > B L H_kv d_h > B H_kv L d_h > B H_kv 1 L d_h
-        attn = (q @ k.mT).softmax(-1)  #: B H_kv 1 d_h L > B H_kv G L Lk > B H_kv G L Lk
-        out = (attn @ v).permute(0, 3, 1, 2, 4).reshape(B, L, -1)  #: B H_kv G L d_h > B L H_kv G d_h > B L H·d_h
-        return self.w_o(out)  #: B L d_model
+        #: B L H·d_h > B L H_kv G d_h > B H_kv G L d_h
+        q = self.w_q(x).view(B, L, self.kv, self.g, self.d_h).permute(0, 2, 3, 1, 4)
+        #: B L H_kv·d_h > B L H_kv d_h > B H_kv L d_h > B H_kv 1 L d_h
+        k = self.w_k(x).view(B, L, self.kv, self.d_h).transpose(1, 2).unsqueeze(2)
+        #: B L H_kv·d_h > B L H_kv d_h > B H_kv L d_h > B H_kv 1 L d_h
+        v = self.w_v(x).view(B, L, self.kv, self.d_h).transpose(1, 2).unsqueeze(2)
+        #: B H_kv 1 d_h L > B H_kv G L Lk > B H_kv G L Lk
+        attn = (q @ k.mT).softmax(-1)
+        #: B H_kv G L d_h > B L H_kv G d_h > B L H·d_h
+        out = (attn @ v).permute(0, 3, 1, 2, 4).reshape(B, L, -1)
+        #: B L d_model
+        return self.w_o(out)
 
 
 class EinsumGroups(Grouped):
     def forward(self, x):
         B, L, _ = x.shape
-        q = self.w_q(x).unflatten(-1, (self.kv, self.g, self.d_h))  #: B L H·d_h > B L H_kv G d_h
-        k = self.w_k(x).unflatten(-1, (self.kv, self.d_h))  #: B L H_kv·d_h > B L H_kv d_h
-        v = self.w_v(x).unflatten(-1, (self.kv, self.d_h))  #: B L H_kv·d_h > B L H_kv d_h
-        scores = torch.einsum("bqngd,bknd->bngqk", q, k)  #: B H_kv G L Lk
-        out = torch.einsum("bngqk,bknd->bqngd", scores.softmax(-1), v)  #: B H_kv G L Lk > B L H_kv G d_h
-        return self.w_o(out.flatten(2))  #: B L H·d_h > B L d_model
+        #: B L H·d_h > B L H_kv G d_h
+        q = self.w_q(x).unflatten(-1, (self.kv, self.g, self.d_h))
+        #: B L H_kv·d_h > B L H_kv d_h
+        k = self.w_k(x).unflatten(-1, (self.kv, self.d_h))
+        #: B L H_kv·d_h > B L H_kv d_h
+        v = self.w_v(x).unflatten(-1, (self.kv, self.d_h))
+        #: B H_kv G L Lk
+        scores = torch.einsum("bqngd,bknd->bngqk", q, k)
+        #: B H_kv G L Lk > B L H_kv G d_h
+        out = torch.einsum("bngqk,bknd->bqngd", scores.softmax(-1), v)
+        #: B L H·d_h > B L d_model
+        return self.w_o(out.flatten(2))
 
 
 class EnableGqa(Grouped):
     def forward(self, x):
         q, k, v = self.split(x)
-        return self.join(F.scaled_dot_product_attention(q, k, v, enable_gqa=True))  #: B H L d_h
+        #: B H L d_h
+        return self.join(F.scaled_dot_product_attention(q, k, v, enable_gqa=True))
 
 
 class LoopOverGroups(Grouped):
@@ -85,17 +112,23 @@ class LoopOverGroups(Grouped):
         q, k, v = self.split(x)
         heads = []
         for h in range(self.h):
-            attn = (q[:, h] @ k[:, h // self.g].mT).softmax(-1)  #: B L d_h > B L d_h > B d_h L > B L Lk > B L Lk
-            heads.append(attn @ v[:, h // self.g])  #: B L d_h > B L d_h
-        return self.join(torch.stack(heads, dim=1))  #: B H L d_h
+            #: B L d_h > B L d_h > B d_h L > B L Lk > B L Lk
+            attn = (q[:, h] @ k[:, h // self.g].mT).softmax(-1)
+            #: B L d_h > B L d_h
+            heads.append(attn @ v[:, h // self.g])
+        #: B H L d_h
+        return self.join(torch.stack(heads, dim=1))
 
 
 class IndexedGroups(Grouped):
     def forward(self, x):
         q, k, v = self.split(x)
-        of = torch.arange(self.h) // self.g  #: * > *
-        k, v = k[:, of], v.index_select(1, of)  #: B H L d_h > B H L d_h
-        return self.join(F.scaled_dot_product_attention(q, k, v))  #: B H L d_h
+        #: * > *
+        of = torch.arange(self.h) // self.g
+        #: B H L d_h > B H L d_h
+        k, v = k[:, of], v.index_select(1, of)
+        #: B H L d_h
+        return self.join(F.scaled_dot_product_attention(q, k, v))
 
 
 class FusedGrouped(nn.Module):
@@ -109,11 +142,16 @@ class FusedGrouped(nn.Module):
 
     def forward(self, x):
         B, L, _ = x.shape
-        q, k, v = self.wqkv(x).split([self.h * self.d_h, self.kv * self.d_h, self.kv * self.d_h], dim=-1)  #: * > B L H·d_h ; B L H_kv·d_h ; B L H_kv·d_h
-        q = q.view(B, L, self.h, self.d_h).transpose(1, 2)  #: B L H d_h > B H L d_h
-        k = k.view(B, L, self.kv, self.d_h).transpose(1, 2)  #: B L H_kv d_h > B H_kv L d_h
-        v = v.view(B, L, self.kv, self.d_h).transpose(1, 2)  #: B L H_kv d_h > B H_kv L d_h
-        return F.scaled_dot_product_attention(q, k, v, enable_gqa=True)  #: B H L d_h
+        #: * > B L H·d_h ; B L H_kv·d_h ; B L H_kv·d_h
+        q, k, v = self.wqkv(x).split([self.h * self.d_h, self.kv * self.d_h, self.kv * self.d_h], dim=-1)
+        #: B L H d_h > B H L d_h
+        q = q.view(B, L, self.h, self.d_h).transpose(1, 2)
+        #: B L H_kv d_h > B H_kv L d_h
+        k = k.view(B, L, self.kv, self.d_h).transpose(1, 2)
+        #: B L H_kv d_h > B H_kv L d_h
+        v = v.view(B, L, self.kv, self.d_h).transpose(1, 2)
+        #: B H L d_h
+        return F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
 
 
 class MultiQuery(nn.Module):
@@ -130,13 +168,20 @@ class MultiQuery(nn.Module):
 
     def forward(self, x):
         B, L, _ = x.shape
-        q = self.w_q(x).view(B, L, self.h, self.d_h).transpose(1, 2)  #: B L H·d_h > B L H d_h > B H L d_h
-        k = self.w_k(x).view(B, L, 1, self.d_h).transpose(1, 2)  #: B L H_kv·d_h > B L H_kv d_h > B H_kv L d_h
-        v = self.w_v(x).view(B, L, 1, self.d_h).transpose(1, 2)  #: B L H_kv·d_h > B L H_kv d_h > B H_kv L d_h
-        k = k.expand(B, self.h, L, self.d_h)  #: B H L d_h
-        v = v.expand(-1, self.h, -1, -1)  #: B H L d_h
-        attn = (q @ k.mT).softmax(-1)  #: B H d_h L > B H L Lk > B H L Lk
-        return attn @ v  #: B H L d_h
+        #: B L H·d_h > B L H d_h > B H L d_h
+        q = self.w_q(x).view(B, L, self.h, self.d_h).transpose(1, 2)
+        #: B L H_kv·d_h > B L H_kv d_h > B H_kv L d_h
+        k = self.w_k(x).view(B, L, 1, self.d_h).transpose(1, 2)
+        #: B L H_kv·d_h > B L H_kv d_h > B H_kv L d_h
+        v = self.w_v(x).view(B, L, 1, self.d_h).transpose(1, 2)
+        #: B H L d_h
+        k = k.expand(B, self.h, L, self.d_h)
+        #: B H L d_h
+        v = v.expand(-1, self.h, -1, -1)
+        #: B H d_h L > B H L Lk > B H L Lk
+        attn = (q @ k.mT).softmax(-1)
+        #: B H L d_h
+        return attn @ v
 
 
 class MultiQueryBroadcast(MultiQuery):
@@ -144,10 +189,14 @@ class MultiQueryBroadcast(MultiQuery):
 
     def forward(self, x):
         B, L, _ = x.shape
-        q = self.w_q(x).view(B, L, self.h, self.d_h).transpose(1, 2)  #: B L H·d_h > B L H d_h > B H L d_h
-        k, v = self.w_k(x), self.w_v(x)  #: B L d_h
-        attn = torch.einsum("bhqd,bkd->bhqk", q, k).softmax(-1)  #: B H L Lk > B H L Lk
-        return torch.einsum("bhqk,bkd->bhqd", attn, v)  #: B H L d_h
+        #: B L H·d_h > B L H d_h > B H L d_h
+        q = self.w_q(x).view(B, L, self.h, self.d_h).transpose(1, 2)
+        #: B L d_h
+        k, v = self.w_k(x), self.w_v(x)
+        #: B H L Lk > B H L Lk
+        attn = torch.einsum("bhqd,bkd->bhqk", q, k).softmax(-1)
+        #: B H L d_h
+        return torch.einsum("bhqk,bkd->bhqd", attn, v)
 
 
 class Cached(nn.Module):
@@ -162,11 +211,16 @@ class Cached(nn.Module):
 
     def forward(self, x, past_k, past_v):
         B, L, _ = x.shape
-        q, k, v = (w(x).view(B, L, self.h, self.d_h).transpose(1, 2) for w in (self.w_q, self.w_k, self.w_v))  #: B L H·d_h > B L H d_h > B H L d_h
-        k = torch.cat([past_k, k], dim=2)  #: B H Lk d_h
-        v = torch.cat((past_v, v), -2)  #: B H Lk d_h
-        attn = (q @ k.transpose(-2, -1)).softmax(-1)  #: B H d_h Lk > B H L Lk > B H L Lk
-        return attn @ v  #: B H L d_h
+        #: B L H·d_h > B L H d_h > B H L d_h
+        q, k, v = (w(x).view(B, L, self.h, self.d_h).transpose(1, 2) for w in (self.w_q, self.w_k, self.w_v))
+        #: B H Lk d_h
+        k = torch.cat([past_k, k], dim=2)
+        #: B H Lk d_h
+        v = torch.cat((past_v, v), -2)
+        #: B H d_h Lk > B H L Lk > B H L Lk
+        attn = (q @ k.transpose(-2, -1)).softmax(-1)
+        #: B H L d_h
+        return attn @ v
 
 
 class CachedInPlace(Cached):
@@ -175,12 +229,17 @@ class CachedInPlace(Cached):
 
     def forward(self, x, cache_k, cache_v):
         B, L, _ = x.shape
-        q, k, v = (w(x).view(B, L, self.h, self.d_h).transpose(1, 2) for w in (self.w_q, self.w_k, self.w_v))  #: B L H·d_h > B L H d_h > B H L d_h
+        #: B L H·d_h > B L H d_h > B H L d_h
+        q, k, v = (w(x).view(B, L, self.h, self.d_h).transpose(1, 2) for w in (self.w_q, self.w_k, self.w_v))
         start = cache_k.shape[2] - L
-        cache_k[:, :, start:] = k  #: B H Lk d_h
-        cache_v[:, :, start:].copy_(v)  #: B H Lk d_h > *
-        attn = (q @ cache_k.transpose(-2, -1)).softmax(-1)  #: B H d_h Lk > B H L Lk > B H L Lk
-        return attn @ cache_v  #: B H L d_h
+        #: B H Lk d_h
+        cache_k[:, :, start:] = k
+        #: B H Lk d_h > *
+        cache_v[:, :, start:].copy_(v)
+        #: B H d_h Lk > B H L Lk > B H L Lk
+        attn = (q @ cache_k.transpose(-2, -1)).softmax(-1)
+        #: B H L d_h
+        return attn @ cache_v
 
 
 class Cross(nn.Module):
@@ -194,12 +253,18 @@ class Cross(nn.Module):
     def forward(self, x, memory):
         B, Lq, D = x.shape
         Lk = memory.shape[1]
-        q = self.w_q(x).view(B, Lq, self.h, self.d_h).transpose(1, 2)  #: B L H·d_h > B L H d_h > B H L d_h
-        k = self.w_k(memory).view(B, Lk, self.h, self.d_h).transpose(1, 2)  #: B Lk H·d_h > B Lk H d_h > B H Lk d_h
-        v = self.w_v(memory).view(B, Lk, self.h, self.d_h).transpose(1, 2)  #: B Lk H·d_h > B Lk H d_h > B H Lk d_h
-        scores = q @ k.transpose(-2, -1)  #: B H d_h Lk > B H L Lk
-        out = scores.softmax(-1) @ v  #: B H L Lk > B H L d_h
-        return self.w_o(out.transpose(1, 2).contiguous().view(B, Lq, D))  #: B L H d_h > B L H d_h > B L H·d_h > B L d_model
+        #: B L H·d_h > B L H d_h > B H L d_h
+        q = self.w_q(x).view(B, Lq, self.h, self.d_h).transpose(1, 2)
+        #: B Lk H·d_h > B Lk H d_h > B H Lk d_h
+        k = self.w_k(memory).view(B, Lk, self.h, self.d_h).transpose(1, 2)
+        #: B Lk H·d_h > B Lk H d_h > B H Lk d_h
+        v = self.w_v(memory).view(B, Lk, self.h, self.d_h).transpose(1, 2)
+        #: B H d_h Lk > B H L Lk
+        scores = q @ k.transpose(-2, -1)
+        #: B H L Lk > B H L d_h
+        out = scores.softmax(-1) @ v
+        #: B L H d_h > B L H d_h > B L H·d_h > B L d_model
+        return self.w_o(out.transpose(1, 2).contiguous().view(B, Lq, D))
 
 
 class PaddingMask(Cross):
@@ -207,9 +272,15 @@ class PaddingMask(Cross):
 
     def forward(self, x, memory, keep):
         B, Lq, D = x.shape
-        q = self.w_q(x).unflatten(-1, (self.h, -1)).transpose(1, 2)  #: B L H·d_h > B L H d_h > B H L d_h
-        k = self.w_k(memory).unflatten(-1, (self.h, -1)).transpose(1, 2)  #: B Lk H·d_h > B Lk H d_h > B H Lk d_h
-        v = self.w_v(memory).unflatten(-1, (self.h, -1)).transpose(1, 2)  #: B Lk H·d_h > B Lk H d_h > B H Lk d_h
-        scores = q @ k.mT  #: B H d_h Lk > B H L Lk
-        scores = scores + (1 - keep)[:, None, None, :] * -1e9  #: B Lk > B 1 1 Lk > B 1 1 Lk > B H L Lk
-        return scores.softmax(-1) @ v  #: B H L Lk > B H L d_h
+        #: B L H·d_h > B L H d_h > B H L d_h
+        q = self.w_q(x).unflatten(-1, (self.h, -1)).transpose(1, 2)
+        #: B Lk H·d_h > B Lk H d_h > B H Lk d_h
+        k = self.w_k(memory).unflatten(-1, (self.h, -1)).transpose(1, 2)
+        #: B Lk H·d_h > B Lk H d_h > B H Lk d_h
+        v = self.w_v(memory).unflatten(-1, (self.h, -1)).transpose(1, 2)
+        #: B H d_h Lk > B H L Lk
+        scores = q @ k.mT
+        #: B Lk > B 1 1 Lk > B 1 1 Lk > B H L Lk
+        scores = scores + (1 - keep)[:, None, None, :] * -1e9
+        #: B H L Lk > B H L d_h
+        return scores.softmax(-1) @ v
