@@ -10,7 +10,7 @@ from pages._ui import i18n, text
 from pages._ui.walk import memory, picture
 from pages._ui.walk.colours import element_colours
 from pages._ui.walk.listing import listing
-from pages._ui.walk.runs import DEFAULTS, KINDS, LABELS, Setup, run
+from pages._ui.walk.runs import KINDS, LABELS, Setup, run
 
 Open = Callable[..., AppTest]
 
@@ -20,7 +20,7 @@ def html_of(app: AppTest) -> str:
 
 
 def setup(kind: str = "gqa", **sizes: int) -> Setup:
-    return Setup(kind=kind, **{**DEFAULTS, **sizes})
+    return Setup(kind, **sizes)
 
 
 @pytest.mark.parametrize("kind", KINDS)

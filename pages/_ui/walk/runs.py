@@ -39,12 +39,12 @@ class Setup:
     """
 
     kind: Kind
-    B: int
-    L: int
-    Lk: int
-    d_model: int
-    n_heads: int
-    n_kv_heads: int
+    B: int = DEFAULTS["B"]
+    L: int = DEFAULTS["L"]
+    Lk: int = DEFAULTS["Lk"]
+    d_model: int = DEFAULTS["d_model"]
+    n_heads: int = DEFAULTS["n_heads"]
+    n_kv_heads: int = DEFAULTS["n_kv_heads"]
     under_the_hood: bool = False
 
 
