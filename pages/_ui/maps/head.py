@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from pages._ui.maps.labels import labels
 
 HEIGHT = 530
-_QUERY, _KEY = "#0072b2", "#2b86bd"  # the axis colours of Lq and Lk, as on chips
+_QUERY, _TITLES = "#0072b2", "#2b86bd"  # the axis colours of L, the second to be read on light and dark
 _GAPS_UP_TO = 40  # tokens: beyond, gaps between cells would eat the cells
 
 
@@ -34,6 +34,7 @@ def head(weights: np.ndarray, tokens: Sequence[str], causal: bool, query: int, w
     axis = {
         "type": "category",
         "labelalias": {str(i): label for i, label in enumerate(labels(tokens))},
+        "tickfont": {"size": 11},
         "showgrid": False,
         "zeroline": False,
         "ticks": "",
@@ -70,10 +71,10 @@ def head(weights: np.ndarray, tokens: Sequence[str], causal: bool, query: int, w
         xaxis={
             **axis,
             "side": "top",
-            "autotickangles": [0, -45, -90],
-            "title": {"text": words.key, "font": {"color": _KEY}},
+            "autotickangles": [0, -90],
+            "title": {"text": words.key, "font": {"color": _TITLES}},
         },
-        yaxis={**axis, "autorange": "reversed", "title": {"text": words.query, "font": {"color": _QUERY}}},
+        yaxis={**axis, "autorange": "reversed", "title": {"text": words.query, "font": {"color": _TITLES}}},
         shapes=[
             {
                 "type": "rect",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from core.lm.model import Attention
 
 _MODELS = tuple(lm.MODELS)
+_WIDEST = 1000  # CSS pixels; wider, the maps would no longer be square
 
 
 class Wanted(NamedTuple):
@@ -127,7 +128,8 @@ def maps(wanted: Wanted, attention: "Attention") -> None:
     layer = attention.weights[wanted.layer]  # (H, L, L)
     numbers = describe(layer)
     _facts(attention)
-    left, right = st.columns([5, 8], gap="medium")
+    with st.container(width=_WIDEST):
+        left, right = st.columns([5, 8], gap="medium")
     with left:
         _grid(wanted, attention, layer.numpy(), numbers)
         _numbers(wanted, numbers)
