@@ -23,11 +23,11 @@ def attend(model_id: str, text: str) -> Attention:
 
 
 def small_maps(page: Page) -> Locator:
-    return page.get_by_role("figure").first
+    return page.get_by_role("figure").nth(0)
 
 
 def large_map(page: Page) -> Locator:
-    return page.get_by_role("figure").last
+    return page.get_by_role("figure").nth(1)
 
 
 def drawn(page: Page, model: str, text: str = TEXT) -> None:
