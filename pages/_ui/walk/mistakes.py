@@ -6,7 +6,7 @@ No Streamlit here.
 from dataclasses import dataclass
 
 from core import pitfalls
-from core.pitfalls import Case, Changed, Entry, Outcome
+from core.pitfalls import Case, Changed, Entry, Outcome, Run
 from core.trace import Step, Trace
 
 SIZES = {"B": 2, "L": 5, "Lk": 7, "H": 4, "H_kv": 2, "d_h": 6}
@@ -47,7 +47,7 @@ class Mistake:
 def run(pitfall_id: str) -> Mistake:
     """Run the first form of a mistake on the case that shows it. Raises BadInput for an id that is not known."""
     entry = pitfalls.entry(pitfall_id)
-    shown = entry.forms[0].runs[0].case
+    shown = shown_run(entry).case
     case = shown.model_copy(update={"sizes": SIZES | shown.sizes})
     changed = pitfalls.apply(entry)
     outcome = pitfalls.compare(changed, case)
@@ -62,6 +62,15 @@ def run(pitfall_id: str) -> Mistake:
         wrong=wrong[call] if call < len(wrong) else None,
         at=at,
     )
+
+
+def shown_run(entry: Entry) -> Run:
+    """The declared run that is walked: the first, which shows the mistake, unless it needs a kernel of its own.
+
+    Which kernel stands behind scaled_dot_product_attention is a setting of the whole process, and not ours to change.
+    """
+    runs = entry.forms[0].runs
+    return next((run for run in runs if run.backend == "default"), runs[0])
 
 
 def step_of(trace: Trace | None, index: int) -> Step | None:
