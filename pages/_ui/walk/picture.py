@@ -30,7 +30,8 @@ def blocks(state: TensorState, colours: np.ndarray, alt: str, label: str = "") -
         caption = f"<figcaption>{html.escape(label)} {i % across}</figcaption>" if label else ""
         drawn.append(f"<figure>{caption}{_image(block, cell, alt if i == 0 else '')}</figure>")
     groups = [drawn[i : i + across] for i in range(0, len(drawn), across)]
-    return '<div class="hw-tensor">' + "".join(f"<div>{''.join(group)}</div>" for group in groups) + "</div>"
+    row = f'<div style="max-width:{max(_WIDEST, in_a_row * (columns * cell + 10))}px">'
+    return '<div class="hw-tensor">' + "".join(f"{row}{''.join(group)}</div>" for group in groups) + "</div>"
 
 
 def _image(block: np.ndarray, cell: int, alt: str) -> str:
