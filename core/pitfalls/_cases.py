@@ -116,8 +116,8 @@ def inputs(reference: Reference, case: Case, *, leaves: bool = False) -> Inputs:
         written = mask if case.mask_dtype == "bool" else mask.to(getattr(torch, case.mask_dtype))
         given["mask"] = written
     placed: dict[str, Any] = {name: _placed(value, case) for name, value in given.items()}
-    for tensor in placed.values():
-        tensor.requires_grad_(leaves and case.device == "cpu" and tensor.is_floating_point())
+    for name, tensor in placed.items():  # a mask is not one: kernels are chosen by whether it wants a gradient
+        tensor.requires_grad_(leaves and case.device == "cpu" and tensor.is_floating_point() and name != "mask")
     if "block_size" in reference.takes:
         placed["block_size"] = sizes["block_size"]
     return Inputs(sizes, placed, axes, chunks(L) if reference.cached else ())

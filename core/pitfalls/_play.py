@@ -59,10 +59,11 @@ def play(built: Built, reference: Reference, inputs: Inputs, *, seed: int = 0) -
             kept.append([part.detach().clone() for part in result[1]])
     if reference.cached and len(caches) > len(inputs.chunks):
         played.kept_bytes = sum(part.nbytes for part in caches[len(inputs.chunks)])
-    played.written = tuple(name for name, tensor in inputs.tensors.items() if not same(tensor, before[name]))
-    for call, (parts, copies) in enumerate(zip(caches[1:], kept[1:], strict=True)):
-        if not all(same(part, copy) for part, copy in zip(parts, copies, strict=True)):
-            played.written += (f"cache {call}",)
+    with torch.no_grad():  # what was written into may have lost its way back
+        played.written = tuple(name for name, tensor in inputs.tensors.items() if not same(tensor, before[name]))
+        for call, (parts, copies) in enumerate(zip(caches[1:], kept[1:], strict=True)):
+            if not all(same(part, copy) for part, copy in zip(parts, copies, strict=True)):
+                played.written += (f"cache {call}",)
     if played.error is None and not played.returned:
         _differentiate(played, function, inputs)
     return played
