@@ -1,0 +1,169 @@
+"""The quiz as it stands on the page: how far one is, the question, and why its answer is right."""
+
+import html
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.quiz import Bank, Question
+from pages._ui import cache, chrome, links, state
+from pages._ui.i18n import lang, t
+from pages._ui.quiz import answers, summary
+from pages._ui.quiz.choosing import choose, follow_link, go, topic_name
+from pages._ui.quiz.sitting import ALL
+from pages._ui.text import write
+
+WIDTH = 820  # of the question: longer lines read badly
+# A shortcut for Enter takes the key from links and expanders that have the focus: give it back to them.
+_ENTER = """<script>
+if (!window.hwEnter) {
+  window.hwEnter = true;
+  window.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.closest?.("a[href], summary")) event.stopPropagation();
+  }, true);
+}
+</script>"""
+
+
+def practise(bank: Bank) -> None:
+    """Choose what to practise, and answer one question after the other. `bank` has questions."""
+    with st.container(width=WIDTH):
+        follow_link(bank)
+        questions = choose(bank)
+        asked = bank.question(state.get(state.QUIZ_QUESTION, ""))
+        current = asked if asked in questions else answers.sitting().next_open(questions)
+        state.put(state.QUIZ_QUESTION, current.id if current else "")
+        state.link(state.QUIZ_QUESTION, "")
+        if not questions:
+            _nothing()
+            return
+        st.html(_progress(questions, current))
+        if current is None:
+            summary.show(bank, questions)
+        else:
+            _question(bank, current, questions)
+    st.html(_ENTER, unsafe_allow_javascript=True)
+
+
+def left_out(bank: Bank) -> None:
+    """What is missing from the quiz because its file has faults, and where."""
+    if not bank.faults:
+        return
+    count = len({(fault.place.path, fault.question or fault.place.line) for fault in bank.faults})
+    with st.container(width=WIDTH):
+        if not bank.questions:
+            st.warning(t("quiz.no_questions"), icon=":material/warning:")
+        with st.expander(t("quiz.left_out", count=count), icon=":material/warning:", expanded=not bank.questions):
+            for fault in bank.faults:
+                st.code(fault.text(lang()), None, wrap_lines=True)
+
+
+def _nothing() -> None:
+    st.info(t("quiz.nothing"))
+    st.button(t("quiz.nothing.all"), key="quiz_all_levels", on_click=state.put, args=(state.QUIZ_LEVEL, ALL))
+
+
+def _progress(questions: Sequence[Question], current: Question | None) -> str:
+    """A mark for each question (open, right, wrong, this one), how far one is, and the score of the sitting."""
+    sitting = answers.sitting()
+    marks = []
+    for question in questions:
+        answer = sitting.answers.get(question.id)
+        css, sign = ("hw-open", "") if answer is None else ("hw-right", "✓") if answer.right else ("hw-wrong", "✗")
+        now = " hw-now" if question == current else ""
+        marks.append(f'<i class="{css}{now}">{sign}</i>')
+    done = sum(question.id in sitting.answers for question in questions)
+    words = (
+        t("quiz.place", place=questions.index(current) + 1, last=len(questions))
+        if current
+        else t("quiz.done", done=done, last=len(questions))
+    )
+    score = t("quiz.score", right=sitting.right, answered=sitting.answered) if sitting.answered else ""
+    return (
+        f'<div class="hw-run"><span class="hw-marks" aria-hidden="true">{"".join(marks)}</span>'
+        f'<span>{words}</span><span class="hw-mute">{score}</span></div>'
+    )
+
+
+# The question --------------------------------------------------------------------------------------------------------
+
+
+def _question(bank: Bank, question: Question, questions: Sequence[Question]) -> None:
+    answer = answers.sitting().answers.get(question.id)
+    with st.container(border=True):
+        st.html(_head(bank, question, tagged=answer is not None))
+        if question.code:
+            st.code(question.code, "python", line_numbers=True, wrap_lines=True)
+        place = st.empty()  # of one piece: nothing of the asking stays behind while the proof runs
+        if answer is None:
+            with place.container():
+                answers.ask(question)
+                if other := answers.sitting().next_open(questions, after=question):
+                    st.button(t("quiz.skip"), key="quiz_skip", type="tertiary", on_click=go, args=(other,))
+        else:
+            place.html(answers.shown(question, answer))
+    if answer is not None:
+        with st.container(border=True):
+            _why(question, answer.right, answers.sitting().next_open(questions, after=question))
+
+
+def _head(bank: Bank, question: Question, tagged: bool) -> str:
+    """Topic, level, and the prompt. The pitfalls are named once they give nothing away."""
+    facts = f"{html.escape(topic_name(bank, question.topic))} · {t('quiz.level.of', level=question.level)}"
+    pitfalls = question.pitfalls if tagged else ()
+    tags = "".join(f'<span class="hw-tag hw-pitfall">{pitfall}</span>' for pitfall in pitfalls)
+    return (
+        f'<div class="hw-facts"><span class="hw-mute">{facts}</span>{tags}</div>'
+        f'<div class="hw-prompt" role="heading" aria-level="2">{answers.inline(question.prompt[lang()])}</div>'
+    )
+
+
+def _why(question: Question, right: bool, following: Question | None) -> None:
+    """Right or wrong, the explanation, the proof as it runs here, and the ways on."""
+    css, verdict = ("hw-right", t("quiz.right")) if right else ("hw-wrong", t("quiz.wrong"))
+    st.html(f'<div class="hw-verdict {css}" role="status">{verdict}</div>')
+    write(question.explanation[lang()])
+    if source := question.source:
+        st.caption(t("quiz.source", title=source.title, url=source.url, place=source.place))
+    proof = st.container()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            t("quiz.next") if following else t("quiz.result"),
+            key="quiz_next",
+            type="primary",
+            shortcut="Enter",
+            on_click=go,
+            args=(following,),
+        )
+        walk = st.empty()
+    # Last, since a cold server has to import torch first: the words and the way on are there meanwhile.
+    with proof:
+        _proof(question)
+    if question.walk:
+        with walk:
+            links.link_to("shape_walk", t("quiz.walk"), **_walk_query(question))
+
+
+def _proof(question: Question) -> None:
+    with st.spinner(t("quiz.running")):
+        result = cache.proof(question)
+    st.caption(t("quiz.ran"))
+    st.code(result.output, "python", wrap_lines=True)
+    for fault in result.faults:
+        chrome.explain(fault)
+    with st.expander(t("quiz.program")):
+        st.code(question.program, "python", line_numbers=True, wrap_lines=True)
+        st.caption(t("quiz.program.names"))
+
+
+def _walk_query(question: Question) -> dict[str, str]:
+    """The state of the Shape walk that shows what `question` asks about."""
+    from pages._ui.walk.runs import LABELS, Setup
+
+    kind = "gqa" if question.topic == "gqa" else "mha"
+    named = [step for step in cache.walk(Setup(kind)) if step.name == question.walk]
+    query = {state.WALK_KIND: LABELS[kind]}
+    if named:
+        # under GQA a name is bound again when its heads are repeated, and that is what is asked about
+        query[state.WALK_STEP] = str(named[-1 if kind == "gqa" else 0].index + 1)
+    return query
