@@ -50,6 +50,9 @@ browser() {
     if [ "$(uname)" = Linux ] && ! fc-list :lang=zh 2>/dev/null | grep -q .; then
         wanted="fontconfig fonts-noto-cjk"
     fi
+    if ! .venv/bin/python -m playwright --version >/dev/null 2>&1; then
+        wanted="$wanted libatomic1"  # which the Node.js inside playwright is linked with, and a small system may lack
+    fi
     # Ubuntu's own chromium is a snap, which cannot be driven from outside and does not start in a container.
     if ! has_browser && grep -qs '^ID=debian' /etc/os-release; then
         wanted="$wanted chromium"
