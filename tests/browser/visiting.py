@@ -46,9 +46,10 @@ class Visit:
         return self.page
 
     def settle(self) -> None:
-        """Wait until the script has run to its end."""
+        """Wait until the script has run to its end and is painted: a key's shortcut is bound with its button."""
         expect(self.page.locator("[data-testid='stApp'][data-test-connection-state='CONNECTED']")).to_be_attached()
         expect(self.page.locator("[data-testid='stApp'][data-test-script-state='notRunning']")).to_be_attached()
+        self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def check(self) -> None:
         """Nothing went wrong that a person would see, or that a console would say."""
