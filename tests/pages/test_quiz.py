@@ -254,6 +254,15 @@ def test_the_plan_is_the_same_every_time_easy_first_and_mixes_topics() -> None:
     assert [q.id for q in one if q.level == 2] == [q.id for q in load_bank().of("split", 2)]
 
 
+def test_progress_is_a_mark_for_each_question_and_a_bar_for_many(open_page: Open) -> None:
+    app = answer(open_page("quiz", question=ONE), ONE, ANSWERS[ONE][0])
+    assert html_of(app).count('<i class="hw-open"></i>') == len(plan(load_bank(), "split", ALL)) - 1
+    assert '<i class="hw-right hw-now">✓</i>' in html_of(app)
+    assert 'class="hw-bar"' not in html_of(app)
+    app.selectbox(key="topic").select(ALL).run()
+    assert f'<b style="width: {1 / len(load_bank().questions):.1%}">' in html_of(app)
+
+
 def test_what_comes_next_goes_round() -> None:
     questions = plan(load_bank(), "heads", ALL)
     sitting = Sitting()

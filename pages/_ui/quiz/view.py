@@ -14,6 +14,7 @@ from pages._ui.quiz.sitting import ALL
 from pages._ui.text import write
 
 WIDTH = 820  # of the question: longer lines read badly
+MANY = 24  # marks fill two lines of a phone
 # A shortcut for Enter takes the key from links and expanders that have the focus: give it back to them.
 _ENTER = """<script>
 if (!window.hwEnter) {
@@ -64,14 +65,8 @@ def _nothing() -> None:
 
 
 def _progress(questions: Sequence[Question], current: Question | None) -> str:
-    """A mark for each question (open, right, wrong, this one), how far one is, and the score of the sitting."""
+    """A mark for each question (of many: a bar), how far one is, and the score of the sitting."""
     sitting = answers.sitting()
-    marks = []
-    for question in questions:
-        answer = sitting.answers.get(question.id)
-        css, sign = ("hw-open", "") if answer is None else ("hw-right", "✓") if answer.right else ("hw-wrong", "✗")
-        now = " hw-now" if question == current else ""
-        marks.append(f'<i class="{css}{now}">{sign}</i>')
     done = sum(question.id in sitting.answers for question in questions)
     words = (
         t("quiz.place", place=questions.index(current) + 1, last=len(questions))
@@ -79,10 +74,20 @@ def _progress(questions: Sequence[Question], current: Question | None) -> str:
         else t("quiz.done", done=done, last=len(questions))
     )
     score = t("quiz.score", right=sitting.right, answered=sitting.answered) if sitting.answered else ""
+    marks = "".join(_mark(question, question == current) for question in questions)
+    picture = f'<span class="hw-marks">{marks}</span>'
+    if len(questions) > MANY:
+        picture = f'<span class="hw-bar"><b style="width: {done / len(questions):.1%}"></b></span>'
     return (
-        f'<div class="hw-run"><span class="hw-marks" aria-hidden="true">{"".join(marks)}</span>'
+        f'<div class="hw-run"><span aria-hidden="true">{picture}</span>'
         f'<span>{words}</span><span class="hw-mute">{score}</span></div>'
     )
+
+
+def _mark(question: Question, is_current: bool) -> str:
+    answer = answers.sitting().answers.get(question.id)
+    css, sign = ("hw-open", "") if answer is None else ("hw-right", "✓") if answer.right else ("hw-wrong", "✗")
+    return f'<i class="{css}{" hw-now" if is_current else ""}">{sign}</i>'
 
 
 # The question --------------------------------------------------------------------------------------------------------
