@@ -27,19 +27,19 @@ def element_colours(state: TensorState, by: ColourBy = "head") -> np.ndarray:
     if by != "head":
         names, hue = (("L", "Lk"), _TOKEN) if by == "token" else (("d_h", "d_model"), _FEATURE)
         place = _coordinates(state, names)
-        shaded = _faded(np.broadcast_to(np.array(hue, dtype=float), (*place.shape, 3)), place)
-        return np.where((place >= 0)[..., None], shaded, GREY).astype(np.uint8)
-    head = _coordinates(state, ("H", "H_kv"))
-    palette = np.array([_head_colour(h) for h in range(int(head.max(initial=-1)) + 1)] or [_PLAIN], dtype=float)
-    base = np.where((head >= 0)[..., None], palette[np.clip(head, 0, None)], np.array(_PLAIN, dtype=float))
-    return _faded(base, _coordinates(state, ("L", "Lk"))).astype(np.uint8)
+        shades = _shades([hue], place)
+        shades[:, 0] = GREY
+        return shades[0, place + 1]
+    head, token = _coordinates(state, ("H", "H_kv")), _coordinates(state, ("L", "Lk"))
+    hues = [_PLAIN, *(_head_colour(h) for h in range(int(head.max(initial=-1)) + 1))]
+    return _shades(hues, token)[head + 1, token + 1]
 
 
 def axis_colours(state: TensorState, axis: str, inner: str) -> np.ndarray:
     """Like `element_colours`: the hue is the coordinate along the axis called `axis`, the shade that along `inner`."""
-    place = state.coordinates(axis).numpy()
-    palette = np.array([_head_colour(i) for i in range(int(place.max(initial=0)) + 1)], dtype=float)
-    return _faded(palette[np.clip(place, 0, None)], state.coordinates(inner).numpy()).astype(np.uint8)
+    place, shade = state.coordinates(axis).numpy(), state.coordinates(inner).numpy()
+    hues = [_PLAIN, *(_head_colour(i) for i in range(int(place.max(initial=-1)) + 1))]
+    return _shades(hues, shade)[place + 1, shade + 1]
 
 
 def css(colour: np.ndarray | tuple[int, ...]) -> str:
@@ -52,11 +52,12 @@ def ink_on(colour: np.ndarray) -> str:
     return "#fff" if 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 < 0.18 else "#111"
 
 
-def _faded(base: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """`base` (…, 3) made paler with `place` (…), from the first to the last; unchanged where there is no place (-1)."""
-    last = max(int(place.max(initial=0)), 1)
-    share = np.where(place >= 0, _PALEST * np.clip(place, 0, None) / last, 0.0)[..., None]
-    return base + (255 - base) * share
+def _shades(hues: list[tuple[float, ...]], place: np.ndarray) -> np.ndarray:
+    """(hue, place + 1, 3) uint8: each hue made paler from the first place to the last; unchanged for no place (-1)."""
+    last = int(place.max(initial=0))
+    share = np.concatenate([[0.0], _PALEST * np.arange(last + 1) / max(last, 1)])[None, :, None]
+    base = np.array(hues, dtype=float)[:, None, :]
+    return (base + (255 - base) * share).astype(np.uint8)
 
 
 def _head_colour(head: int) -> tuple[float, ...]:

@@ -44,7 +44,7 @@ def _image(block: np.ndarray, cell: int, alt: str) -> str:
         pixels[cell - 1 :: cell, :, 3] = 0
         pixels[:, cell - 1 :: cell, 3] = 0
     file = io.BytesIO()
-    Image.fromarray(pixels).save(file, "PNG")
+    Image.fromarray(pixels).save(file, "PNG", compress_level=1)  # fast: the pictures are small either way
     data = base64.b64encode(file.getvalue()).decode()
     size = f'width="{columns * cell}" height="{rows * cell}"'
     return f'<img alt="{html.escape(alt)}" {size} src="data:image/png;base64,{data}">'
