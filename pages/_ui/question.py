@@ -45,7 +45,7 @@ def answer() -> None:
         for step in question.steps:
             first, last = content.step_lines(step.id)
             write(f"**{step.title[lang()]}** · {t('question.lines', first=first, last=last)}  \n{step.say[lang()]}")
-        links.link_to("shape_walk", t("question.to_walk"))
+        links.link_to("shape_walk", t("question.to_walk"), mistake="none")
 
 
 def pitfalls() -> None:
@@ -66,7 +66,7 @@ def _pitfall(pitfall: Pitfall) -> None:
         write(pitfall.happens[lang()])
         write(f"**{t('question.repair')}** {pitfall.repair[lang()]}")
         if pitfall.id in IDS:
-            links.link_to("shape_walk", t("question.see"), mistake=pitfall.id)
+            links.link_to("shape_walk", f"{t('question.see')} {pitfall.title[lang()]}", mistake=pitfall.id)
     with run:
         st.code(f"- {outcome.right_line}\n+ {outcome.wrong_line}", "diff", wrap_lines=True)
         _runs(outcome)

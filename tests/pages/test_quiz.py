@@ -395,9 +395,11 @@ def test_the_link_to_the_walk_opens_the_step_of_the_variable(open_page: Open) ->
             step = cache.walk(Setup(kind))[int(query[state.WALK_STEP]) - 1]
             assert step.name == question.walk, question.id
     app = answer(open_page("quiz", lang="en", question=ONE), ONE, ANSWERS[ONE][0])
-    (link,) = (element.proto for element in app.get("page_link"))
+    link, *mistakes = (element.proto for element in app.get("page_link"))
     assert link.label == words("quiz.walk", "en")
-    assert link.query_string == "attention=MHA&step=12"
+    assert len(mistakes) == len(asked(ONE).pitfalls)
+    assert all(mistake.label.startswith(words("question.see", "en")) for mistake in mistakes)
+    assert link.query_string == "attention=MHA&mistake=none&step=12"
 
 
 def test_under_gqa_the_walk_shows_the_repeated_keys() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from core import pitfalls
 from core.quiz import Bank, Question
 from pages._ui import cache, chrome, links, state
 from pages._ui.i18n import lang, t
@@ -144,9 +145,12 @@ def _why(question: Question, right: bool, following: Question | None) -> None:
     # Last, since a cold server has to import torch first: the words and the way on are there meanwhile.
     with proof:
         _proof(question)
-    if question.walk:
-        with walk:
+    with walk.container():
+        if question.walk:
             links.link_to("shape_walk", t("quiz.walk"), **_walk_query(question))
+        for pitfall in question.pitfalls:
+            label = f"{t('question.see')} {pitfalls.entry(pitfall).title[lang()]}"
+            links.link_to("shape_walk", label, mistake=pitfall)
 
 
 def _proof(question: Question) -> None:
@@ -167,7 +171,7 @@ def _walk_query(question: Question) -> dict[str, str]:
 
     kind = "gqa" if question.topic == "gqa" else "mha"
     named = [step for step in cache.walk(Setup(kind)) if step.name == question.walk]
-    query = {state.WALK_KIND: LABELS[kind]}
+    query = {state.WALK_KIND: LABELS[kind], state.WALK_MISTAKE: "none"}
     if named:
         # under GQA a name is bound again when its heads are repeated, and that is what is asked about
         query[state.WALK_STEP] = str(named[-1 if kind == "gqa" else 0].index + 1)
