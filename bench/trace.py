@@ -1,76 +1,74 @@
-"""What a trace costs: the forward of a small real model, plain and traced, interleaved in one run.
+"""python -m bench.trace: what a trace costs beside the plain forward, on MiniLM at 128 tokens.
 
-    python -m bench.trace [--rounds 30]
-
-Prints ratios to the plain forward. The budget: at most 1.25 for shapes, strides, storage and source, at most 3
-with the exact meaning of every axis. TorchLens is measured too where it is installed.
+The plain forward, the trace (shapes, strides, storage, source) and the trace with the exact meaning of every axis run
+interleaved in one process; the ratios are of the medians. TorchLens, where it is installed, is measured after them: it
+changes torch's own functions when it is first used.
 """
 
 import argparse
 import importlib
 import statistics
-import time
 from collections.abc import Callable
 
 import torch
-from torch import nn
 
-from core.errors import Unavailable
-from core.trace import record
+from bench.measure import interleaved, print_ratio, report
+from core import lm
+from core.trace import Trace, record
 
 TOKENS = 128
+PLAIN_BUDGET, MEANING_BUDGET, RIVAL_BUDGET = 1.25, 3.0, 0.1
 
 
-def model() -> tuple[str, Callable[[torch.Tensor], object], torch.Tensor]:
-    """MiniLM where its files are there, else an encoder of the same sizes with random weights."""
-    try:
-        lm = importlib.import_module("core.lm")
-        loaded = lm.load("minilm-l6")
-        ids = torch.arange(1000, 1000 + TOKENS)[None]
-        return "MiniLM", loaded.module, ids
-    except (ImportError, AttributeError, Unavailable):
-        layer = nn.TransformerEncoderLayer(384, 12, 1536, dropout=0.0, activation="gelu", batch_first=True)
-        return "encoder of MiniLM's sizes", nn.TransformerEncoder(layer, 6).eval(), torch.randn(1, TOKENS, 384)
-
-
-def with_meaning(module: Callable[..., object], x: torch.Tensor) -> None:
-    for step in record(module, x, axes=["B L"]):
+def read(trace: Trace) -> None:
+    """Ask for the meaning of every axis of every tensor."""
+    for step in trace:
         for state in (*step.inputs, *step.outputs):
-            _ = state.axes
+            assert len(state.axes) == len(state.shape)
 
 
-def measure(rounds: int = 30) -> dict[str, float]:
-    """The median over rounds of time traced / time plain, each round taking all of them in turn."""
-    name, module, x = model()
+@torch.no_grad()
+def measure(rounds: int) -> list[bool]:
+    """Print the ratios; for each whether it is within its budget."""
+    module = lm.load("minilm-l6").module
+    ids = torch.randint(1000, 2000, (1, TOKENS), generator=torch.Generator().manual_seed(0))
     ways: dict[str, Callable[[], object]] = {
-        "plain": lambda: module(x),
-        "traced": lambda: record(module, x),
-        "traced, steps built": lambda: record(module, x).steps,
-        "traced, with meaning": lambda: with_meaning(module, x),
+        "plain": lambda: module(ids),
+        "traced": lambda: record(module, ids),
+        "steps": lambda: len(record(module, ids)),
+        "meaning": lambda: read(record(module, ids, axes=["B L"], sizes={"d_model": 384, "H": 12})),
     }
+    times = interleaved(ways, rounds)
+    kept = [
+        report("traced / plain forward", times["traced"], times["plain"], PLAIN_BUDGET),
+        report("traced, steps built / plain", times["steps"], times["plain"], PLAIN_BUDGET),
+        report("with exact meaning / plain", times["meaning"], times["plain"], MEANING_BUDGET),
+    ]
+    rival = torchlens(module, ids, max(rounds // 5, 3))
+    if rival is None:
+        print("TorchLens is not installed: not compared")
+        return kept
+    plain, traced, meaning = (statistics.median(times[way]) for way in ("plain", "traced", "meaning"))
+    added = rival - plain
+    added = rival - plain
+    print(
+        f"TorchLens / plain forward: {rival / plain:.1f}; it adds {added / (traced - plain):.0f} x what a trace adds,"
+    )
+    print(f"{added / (meaning - plain):.0f} x what a trace with exact meaning adds")
+    kept.append(print_ratio("traced / TorchLens", traced / rival, RIVAL_BUDGET))
+    return kept
+
+
+def torchlens(module: torch.nn.Module, ids: torch.Tensor, rounds: int) -> float | None:
+    """Seconds that TorchLens takes for the same forward (the median), None where it is not installed."""
     try:
-        torchlens = importlib.import_module("torchlens")
-        ways["TorchLens"] = lambda: torchlens.log_forward_pass(module, x, vis_opt="none")
+        rival = importlib.import_module("torchlens")
     except ImportError:
-        pass
-    times: dict[str, list[float]] = {way: [] for way in ways}
-    with torch.no_grad():
-        for _ in range(rounds + 3):
-            for way, run in ways.items():
-                start = time.perf_counter()
-                run()
-                times[way].append(time.perf_counter() - start)
-    plain = times.pop("plain")[3:]
-    print(f"{name}, {TOKENS} tokens: plain forward {1e3 * statistics.median(plain):.1f} ms (median of {rounds})")
-    ratios = {
-        way: statistics.median(t / p for t, p in zip(taken[3:], plain, strict=True)) for way, taken in times.items()
-    }
-    for way, ratio in ratios.items():
-        print(f"  {way:24} {ratio:5.2f} x")
-    return ratios
+        return None
+    return statistics.median(interleaved({"TorchLens": lambda: rival.trace(module, ids)}, rounds)["TorchLens"])
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = argparse.ArgumentParser(description="what a trace costs")
     parser.add_argument("--rounds", type=int, default=30)
-    measure(parser.parse_args().rounds)
+    raise SystemExit(0 if all(measure(parser.parse_args().rounds)) else 1)

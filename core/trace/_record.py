@@ -59,6 +59,7 @@ class Recorder:
         self.ops: list[Op] = []
         self.groups = groups  # whether nn.MultiheadAttention is one step
         self.storages = Storages()
+        self._numbers = self.storages.numbers
         self.keep_values = keep_values
         self.entry: FrameType | None = None
         self._names: dict[object, str | None] = {}
@@ -92,7 +93,7 @@ class Recorder:
     ) -> None:  # fmt: skip
         made: list[torch.Tensor] = []
         _pack(result, made)
-        outputs = tuple([self.raw(t, made=True) for t in made])
+        outputs = tuple([self.raw(t, True) for t in made])
         if not outputs and error is None:
             if op != "setitem":
                 return
@@ -105,11 +106,16 @@ class Recorder:
         live = self.storages.live_bytes()
         self.ops.append(Op(op, func, args, kwargs, inputs, outputs, stack, group, indices, values, live, error))
 
-    def raw(self, tensor: torch.Tensor, *, made: bool = False) -> Raw:
+    def raw(self, tensor: torch.Tensor, made: bool = False) -> Raw:
+        """What a tensor looks like now; `made` says that the run has just allocated its storage, if it is new."""
+        storage = tensor.untyped_storage()
+        number = self._numbers.get(storage._cdata)
+        if number is None:
+            number = self.storages.add(storage, made)
         return _new(
             Raw,
-            (tensor.shape, tensor.stride(), tensor.storage_offset(), tensor.dtype,
-             self.storages.number(tensor, made=made), tensor.requires_grad, id(tensor)),
+            (tensor.shape, tensor.stride(), tensor.storage_offset(), tensor.dtype, number, tensor.requires_grad,
+             id(tensor)),
         )  # fmt: skip
 
     def _where(self) -> tuple[tuple[tuple[CodeType, int], ...], tuple[int, int] | None]:

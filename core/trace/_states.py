@@ -120,31 +120,28 @@ class Storages:
 
     def __init__(self) -> None:
         self.nbytes: list[int] = []
-        self._numbers: dict[int, int] = {}
+        self.numbers: dict[int, int] = {}  # address -> number
         self._weak: list[int] = []
         self._made: list[tuple[int, int]] = []  # (number, weak reference) of those made by the run and alive
         self._live = 0
         self._free = torch.UntypedStorage._free_weak_ref  # at exit torch may be gone before this is
 
-    def number(self, tensor: torch.Tensor, *, made: bool = False) -> int:
-        """The number of `tensor`'s storage; `made` says that the traced code has just allocated it if new."""
-        storage = tensor.untyped_storage()
-        number = self._numbers.get(storage._cdata)
-        if number is None:
-            number = self._numbers[storage._cdata] = len(self.nbytes)
-            self.nbytes.append(storage.nbytes())
-            weak = cast(int, storage._weak_ref())
-            self._weak.append(weak)
-            if made:
-                self._made.append((number, weak))
-                self._live += self.nbytes[number]
+    def add(self, storage: torch.UntypedStorage, made: bool) -> int:
+        """The number of a storage seen for the first time; `made` says that the run has allocated it."""
+        number = self.numbers[storage._cdata] = len(self.nbytes)
+        self.nbytes.append(storage.nbytes())
+        weak = cast(int, storage._weak_ref())
+        self._weak.append(weak)
+        if made:
+            self._made.append((number, weak))
+            self._live += self.nbytes[number]
         return number
 
     def numbered(self, named: Iterable[tuple[str, torch.Tensor]]) -> dict[int, list[tuple[str, tuple[int, ...]]]]:
         """Names and shapes of those of the `named` tensors that the run has met, by storage number."""
         found: dict[int, list[tuple[str, tuple[int, ...]]]] = {}
         for name, tensor in named:
-            number = self._numbers.get(tensor.untyped_storage()._cdata)
+            number = self.numbers.get(tensor.untyped_storage()._cdata)
             if number is not None:
                 found.setdefault(number, []).append((name, tuple(tensor.shape)))
         return found
