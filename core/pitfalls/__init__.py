@@ -54,8 +54,7 @@ ids (new ones are added there first; none is ever renamed). An entry::
   `weights`, since numbers cannot be compared any more.
 - Another size of a mask, a parameter, a cache is declared by the run that shows it, never in words alone.
 
-Add a group: write its file and take it out of PENDING in tests/core/pitfalls/test_catalogue.py. The tests there run
-every form on every case, repair it, and look at both walks.
+The tests run every form on every case, repair it, and look at both walks.
 
 What is not covered: the dropout inside a fused kernel, which is random; gradients are those of one fixed sum; memory
 is that of the cache alone; which kernel runs behind F.scaled_dot_product_attention is torch's choice for the whole

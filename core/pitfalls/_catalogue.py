@@ -36,10 +36,8 @@ def groups() -> tuple[Group, ...]:
     """The groups of the catalogue, in the order in which attention is computed."""
     found = []
     for name in VOCABULARY:
-        path = _FOLDER / "catalogue" / f"{name}.yaml"
-        if path.exists():
-            content = yaml.load(path.read_text(encoding="utf-8"), _SafeLoader)
-            found.append(Group.model_validate({"id": name, **content}))
+        content = yaml.load((_FOLDER / "catalogue" / f"{name}.yaml").read_text(encoding="utf-8"), _SafeLoader)
+        found.append(Group.model_validate({"id": name, **content}))
     return tuple(found)
 
 
