@@ -2,13 +2,22 @@
 
 from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from core.errors import Lang
 from core.markup import parse
+from core.pitfalls import IDS
 
 Id = Annotated[str, Field(pattern=r"^[a-z0-9]+(?:[-_][a-z0-9]+)*$")]
-PitfallId = Annotated[str, Field(pattern=r"^[a-z]+(?:-[a-z]+)+$")]
+
+
+def _is_known(pitfall: str) -> str:
+    if pitfall not in IDS:
+        raise ValueError(f"{pitfall} is not in the vocabulary of core.pitfalls")
+    return pitfall
+
+
+PitfallId = Annotated[str, AfterValidator(_is_known)]
 Page = Literal["question", "shape_walk", "head_maps", "quiz"]
 Effect = Literal["same", "different", "nan", "error"]
 

@@ -3,8 +3,9 @@
 A bank is a folder: ``<topic>.yaml`` files, each a list of questions, and beside them
 
 - ``_topics.yaml``: the topics in the order in which they are taught, with their names;
-- ``_ids.txt``: every id that was ever published, one a line, followed by ``retired`` where its question is gone;
-- ``_pitfall_ids.txt``: the vocabulary of mistakes, one id a line.
+- ``_ids.txt``: every id that was ever published, one a line, followed by ``retired`` where its question is gone.
+
+The pitfalls that a question names are those of `core.pitfalls`.
 
 A fault takes one question (or one unreadable file) out and is kept in `Bank.faults`; the rest is there.
 """
@@ -20,6 +21,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from core.errors import LANGS, BadInput, Lang
+from core.pitfalls import IDS
 from core.quiz import files
 from core.quiz.kinds import ADAPTER, KINDS
 from core.quiz.schema import Id, Question, Strict, Text
@@ -93,10 +95,9 @@ def _load(path: Path, stamp: tuple[tuple[str, int, int], ...]) -> Bank:
     reader = _Reader(path)
     topics = reader.topics()
     ids = reader.ids()
-    pitfalls = {id_ for _, (id_, *_) in reader.lines("_pitfall_ids.txt")}
     for name, _, _ in stamp:
         if name.endswith(".yaml") and not name.startswith("_"):
-            reader.questions(path / name, {topic.id for topic in topics}, ids, pitfalls)
+            reader.questions(path / name, {topic.id for topic in topics}, ids)
     if not reader.found and not reader.faults:
         reader.fault(Place(path, 1), None, "no-questions", path=path)
     order = [topic.id for topic in topics]
@@ -163,7 +164,7 @@ class _Reader:
             self.invalid(path, document.node, None, error)
             return []
 
-    def questions(self, path: Path, topics: set[str], ids: Mapping[str, bool], pitfalls: set[str]) -> None:
+    def questions(self, path: Path, topics: set[str], ids: Mapping[str, bool]) -> None:
         document = self.document(path)
         if document.node is None:
             return
@@ -179,7 +180,7 @@ class _Reader:
             except ValidationError as error:
                 self.invalid(path, node, name, error)
                 continue
-            unknown = [pitfall for pitfall in question.pitfalls if pitfall not in pitfalls]
+            unknown = [pitfall for pitfall in question.pitfalls if pitfall not in IDS]
             if question.id in self.found:
                 first = self.places[question.id]
                 self.fault(place, name, "id-twice", name=name, first=f"{first.path.name}:{first.line}")

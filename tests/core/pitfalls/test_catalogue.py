@@ -28,11 +28,6 @@ def test_the_files_are_the_groups() -> None:
     assert {path.name for path in FOLDER.iterdir()} == {f"{group}.yaml" for group in VOCABULARY}
 
 
-def test_what_the_quiz_knows_is_in_the_vocabulary() -> None:
-    lines = (ROOT / "quiz_data/questions/_pitfall_ids.txt").read_text(encoding="utf-8").splitlines()
-    assert {line for line in lines if line and not line.startswith("#")} <= set(IDS)
-
-
 def test_no_key_stands_twice() -> None:
     """Of which YAML silently takes the last."""
 

@@ -19,7 +19,6 @@ def make_bank(tmp_path: Path) -> Callable[..., Bank]:
             (tmp_path / name).write_text(text, encoding="utf-8")
         listed = [q["id"] for content in files.values() if isinstance(content, list) for q in content if "id" in q]
         (tmp_path / "_ids.txt").write_text("\n".join(dict.fromkeys(map(str, listed))) if ids is None else ids)
-        (tmp_path / "_pitfall_ids.txt").write_text("# the vocabulary\nsplit-no-transpose\nmask-inverted\n")
         (tmp_path / "_topics.yaml").write_text(yaml.safe_dump(TOPICS, allow_unicode=True))
         return load_bank(tmp_path)
 
