@@ -109,6 +109,8 @@ def inputs(reference: Reference, case: Case, *, leaves: bool = False) -> Inputs:
         axes = {"q": "B H Lq d_h", "k": "B H Lk d_h", "v": "B H Lk d_h"}
     else:
         given, axes = {"x": draw(B, L, d_model)}, {"x": "B L d_model"}
+        if case.values == "nan":
+            given["x"][0, 0, 0] = float("nan")
     if "context" in reference.takes:
         given["context"] = draw(sizes["Bk"], Lk, d_model)
         axes = {"x": "B Lq d_model", "context": "B Lk d_model"}
@@ -116,8 +118,9 @@ def inputs(reference: Reference, case: Case, *, leaves: bool = False) -> Inputs:
         written = mask if case.mask_dtype == "bool" else mask.to(getattr(torch, case.mask_dtype))
         given["mask"] = written
     placed: dict[str, Any] = {name: _placed(value, case) for name, value in given.items()}
-    for name, tensor in placed.items():  # a mask is not one: kernels are chosen by whether it wants a gradient
-        tensor.requires_grad_(leaves and case.device == "cpu" and tensor.is_floating_point() and name != "mask")
+    if leaves and reference.differentiable and case.device == "cpu":
+        for name, tensor in placed.items():  # not the mask: kernels are chosen by whether it wants a gradient
+            tensor.requires_grad_(tensor.is_floating_point() and name != "mask")
     if "block_size" in reference.takes:
         placed["block_size"] = sizes["block_size"]
     return Inputs(sizes, placed, axes, chunks(L) if reference.cached else ())

@@ -13,7 +13,8 @@ SELF_MASKS = ("none", "causal", "padding", "joint", "random", "empty-row")
 
 @dataclass(frozen=True)
 class Reference:
-    """A right solution of `problem`. Several references may solve one problem in different styles.
+    """A right solution of `problem`. Several references may solve one problem in different styles; "check" solves none
+    (""), it is what one writes to check a solution.
 
     `call` is the name of the function, or of the class whose forward is meant; `arguments` are the sizes that the
     class is made with (None for a function). `takes` are the tensors it is given, `gives` what it returns: "out", with
@@ -27,6 +28,7 @@ class Reference:
     takes: tuple[str, ...] = ("x",)
     gives: tuple[str, ...] = ("out",)
     masks: tuple[str, ...] = ("none",)
+    differentiable: bool = True
 
     @property
     def source(self) -> str:
@@ -68,9 +70,12 @@ REFERENCES: dict[str, Reference] = {
         Reference("sliding_window", "sliding_window", "SlidingWindowAttention", (*_HEADS, "window")),
         Reference("online_softmax", "online_softmax", "blockwise_attention", None, takes=("q", "k", "v", "block_size")),
         Reference("mla", "mla", "MultiHeadLatentAttention", (*_HEADS, "d_latent", "d_rope"), gives=_CACHE),
+        Reference("check", "", "Check", _HEADS, differentiable=False),
     )
 }  # fmt: skip
-PROBLEMS: tuple[str, ...] = tuple(dict.fromkeys(reference.problem for reference in REFERENCES.values()))
+PROBLEMS: tuple[str, ...] = tuple(
+    dict.fromkeys(reference.problem for reference in REFERENCES.values() if reference.problem)
+)
 """The coding tasks, easiest first."""
 
 

@@ -43,7 +43,7 @@ class Outcome:
     largest: float | None = None
     """The largest absolute value that is expected, to judge the difference by."""
     index: tuple[int, ...] | None = None
-    """Where the difference is largest; for nan, the first place that has it."""
+    """Where the difference is largest; or the first place that has nan or inf in one of the two alone."""
     found: float | None = None
     expected: float | None = None
     nan_share: float | None = None
@@ -87,7 +87,7 @@ def compare(changed: Changed, case: Case | None = None) -> Outcome:
         if outcome.error is None and outcome.returned is None:
             again = _play.play(wrong, reference, _cases.inputs(reference, case), seed=1)
             pairs = zip(played[1].outputs, again.outputs, strict=False)
-            repeats = all(_play.same(a[name], b[name]) for a, b in pairs for name in a)
+            repeats = all(_play.same(a[name], b[name], tolerance=1e-10) for a, b in pairs for name in a)
             outcome = replace(outcome, repeats=repeats)
     return outcome
 
@@ -134,7 +134,8 @@ def _numbers(base: Outcome, found: "Tensor", expected: "Tensor", call: int, name
     found, expected = found.detach().double(), expected.detach().double()
     lost = ~found.isfinite() & expected.isfinite()
     difference = torch.where(found.isfinite() & expected.isfinite(), (found - expected).abs(), 0.0)
-    where = lost.double() if lost.any() else difference
+    gained = found.isfinite() & ~expected.isfinite()
+    where = next((places.double() for places in (lost, gained) if places.any()), difference)
     index = tuple(int(i) for i in torch.unravel_index(where.argmax(), where.shape))
     largest = torch.where(expected.isfinite(), expected.abs(), 0.0).max().item()
     base = replace(
@@ -149,8 +150,7 @@ def _numbers(base: Outcome, found: "Tensor", expected: "Tensor", call: int, name
     if lost.any():
         return replace(base, shows="nan")
     tolerance = _TOLERANCE[base.case.dtype] * max(1.0, largest)
-    gained = (found.isfinite() & ~expected.isfinite()).any()  # numbers where the reference has none
-    return replace(base, shows="numbers" if gained or difference.max() > tolerance else "same")
+    return replace(base, shows="numbers" if gained.any() or difference.max() > tolerance else "same")
 
 
 def _gradients(right: "Played", wrong: "Played", tolerance: float) -> tuple[str, ...]:

@@ -94,15 +94,16 @@ class Case(Strict):
 
     `sizes` replace some of `SIZES`. `mask_dtype` is how the mask is written: bool, or 0/1 as a number. `values`:
     "large" makes scores of several thousands, "low" makes all scores lower than -1000 (of functions only),
-    "hidden-nan" puts nan into what the mask hides (of sdpa only). On device "meta" tensors have no numbers, only
-    shapes, a dtype and a device that is not the CPU. `backend` is the kernel behind F.scaled_dot_product_attention
-    that the case is about; torch sets it for the whole process, so the caller has to (see `core.pitfalls.run`).
+    "hidden-nan" puts nan into what the mask hides (of sdpa only), "nan" into one number of x. On device "meta" tensors
+    have no numbers, only shapes, a dtype and a device that is not the CPU. `backend` is the kernel behind
+    F.scaled_dot_product_attention that the case is about; torch sets it for the whole process, so the caller has to
+    (see `core.pitfalls.compare`).
     """
 
     sizes: dict[str, Annotated[int, Field(ge=1)]] = {}
     mask: Mask = "none"
     mask_dtype: Literal["bool", "int64", "float"] = "bool"
-    values: Literal["normal", "large", "low", "hidden-nan"] = "normal"
+    values: Literal["normal", "large", "low", "hidden-nan", "nan"] = "normal"
     dtype: Literal["float64", "float32", "float16", "bfloat16"] = "float64"
     device: Literal["cpu", "meta"] = "cpu"
     training: bool = False
