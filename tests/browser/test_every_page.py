@@ -43,23 +43,33 @@ def test_the_measure_sees_what_sticks_out(visit: Open) -> None:
     assert "too wide" in overhang(page)
 
 
-def brightness(page: Page) -> float:
-    """Of the page's background, 0 (black) to 255."""
-    colour = page.get_by_test_id("stApp").evaluate("app => getComputedStyle(app).backgroundColor")
-    return sum(float(part) for part in colour.strip("rgba()").split(",")[:3]) / 3
+def is_painted(page: Page, background: str) -> None:
+    """Waits until the background is "dark" or "light", and the text the other."""
+    page.wait_for_function(
+        """background => {
+            const style = getComputedStyle(document.querySelector('[data-testid="stApp"]'));
+            const brightness = colour => colour.match(/[\\d.]+/g).slice(0, 3).reduce((sum, c) => sum + +c, 0) / 3;
+            const [dark, light] = background === 'dark' ? ['backgroundColor', 'color'] : ['color', 'backgroundColor'];
+            return brightness(style[dark]) < 60 && brightness(style[light]) > 200;
+        }""",
+        arg=background,
+    )
 
 
 @each_page
 def test_a_page_follows_the_browsers_scheme(visit: Open, page_id: str) -> None:
-    dark, light = (visit(color_scheme=scheme).open(f"/{PAGES[page_id].url_path}") for scheme in ("dark", "light"))
-    assert brightness(dark) < 60
-    assert brightness(light) > 200
+    seen = visit(color_scheme="dark")
+    page = seen.open(f"/{PAGES[page_id].url_path}")
+    is_painted(page, "dark")
+    page.emulate_media(color_scheme="light")
+    is_painted(page, "light")
+    seen.check()
 
 
 @pytest.mark.parametrize(("locale", "lang"), [("zh-CN", "zh"), ("en-GB", "en"), ("fr-FR", "en")])
 def test_the_browsers_language_is_taken_until_a_link_says_otherwise(visit: Open, locale: str, lang: str) -> None:
     seen = visit(locale=locale)
-    is_titled(seen.open("/question"), "question", lang)
+    is_titled(seen.open("/"), "home", lang)
     for asked in LANGS:
-        is_titled(seen.open(f"/question?lang={asked}"), "question", asked)
+        is_titled(seen.open(f"/?lang={asked}"), "home", asked)
     seen.check()
