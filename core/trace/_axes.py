@@ -42,15 +42,23 @@ class Atom:
     names of an atom that stands for several meanings which can no longer be told apart (`mixed`).
     """
 
-    __slots__ = ("_root", "alias", "feature", "mixed", "name", "parts", "size", "weak")
+    __slots__ = ("_root", "alias", "feature", "mixed", "name", "of", "parts", "size", "weak")
 
     def __init__(
-        self, name: str | None, size: int, *, parts: tuple[str, ...] = (), mixed: bool = False, weak: bool = False
+        self,
+        name: str | None,
+        size: int,
+        *,
+        parts: tuple[str, ...] = (),
+        mixed: bool = False,
+        weak: bool = False,
+        of: "tuple[Atom, ...]" = (),
     ) -> None:
         self.name = name
         self.size = size
         self.parts = parts or ((name,) if name else ())
         self.mixed = mixed
+        self.of = of  # what a mixed atom was made of
         self.weak = weak  # a name that gives way to any other: copies
         self.alias: tuple[Atom, ...] | None = None
         self.feature = False  # made by a weight, so neither a batch nor a length
@@ -60,6 +68,10 @@ class Atom:
     def root(self) -> "Atom":
         """The atom that this one is a second occurrence of, or itself."""
         return self._root or self
+
+    def sources(self) -> "tuple[Atom, ...]":
+        """The atom, and those that were mixed into it."""
+        return (self, *(source for atom in self.of for source in atom.sources()))
 
     def resolved(self) -> "tuple[Atom, ...]":
         """The named atoms that this one stands for, or itself."""

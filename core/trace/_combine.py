@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.trace._axes import Atom, Names
+from core.trace._axes import Atom, Names, is_length
 from core.trace._meaning import Field, Meaning, Path, Shape, Units
 
 
@@ -46,6 +46,8 @@ def project(m: Meaning, target: Sequence[int | None], shape: Shape) -> Meaning:
     gone: set[Atom] = {a for d, t in enumerate(target) if t is None for a, _ in m.units[d]}
     broken: set[int] = set()
     for atom, at in m.fields.items():
+        if not at.dims and atom in gone:
+            continue  # the one position that there was is summed away
         kept = [d for d in at.dims if target[d] is not None]
         if len(kept) < len(at.dims):
             gone.add(atom)
@@ -69,14 +71,16 @@ def _without(path: Path, gone: set[Atom]) -> Path:
 
 def _blur(fields: dict[Atom, Field], dim: int, size: int, parts: Iterable[str]) -> None:
     """Let one mixed atom stand for everything along `dim`."""
-    for atom in [a for a, at in fields.items() if dim in at.dims]:
+    there = [a for a, at in fields.items() if dim in at.dims]
+    for atom in there:
         at = fields.pop(atom, None)
         if at is None:
             continue  # gone with another of its axes
         for other in at.dims:
             if other != dim:
                 _blur(fields, other, at.values.shape[at.dims.index(other)], atom.parts)
-    fields[Atom(None, size, parts=tuple(dict.fromkeys(parts)), mixed=True)] = Field((dim,), np.arange(size))
+    mixed = Atom(None, size, parts=tuple(dict.fromkeys(parts)), mixed=True, of=tuple(there))
+    fields[mixed] = Field((dim,), np.arange(size))
 
 
 def combine(ms: list[Meaning], shape: Shape, names: Names, how: Meeting) -> Meaning:
@@ -97,11 +101,12 @@ def combine(ms: list[Meaning], shape: Shape, names: Names, how: Meeting) -> Mean
     fields: dict[Atom, Field] = {}
     renamed: list[dict[Atom, Atom]] = [{} for _ in ms]
     order = range(len(ms))[::-1] if how.last_first else range(len(ms))
+    taken = _taken(ms, order) if how.strict else [set()] * len(ms)
     for k in order:
         for atom, at in ms[k].fields.items():
             if not at.dims or not all(k in chosen.get(d, ()) for d in at.dims):
                 continue
-            new = atom
+            new = names.twin(atom) if atom in taken[k] else atom
             while new in fields and not _same(fields[new], at):
                 new = names.twin(new)
             if new is not atom and how.twins is not None:
@@ -112,9 +117,25 @@ def combine(ms: list[Meaning], shape: Shape, names: Names, how: Meeting) -> Mean
     for dim, parts in blurred.items():
         if parts:
             _blur(fields, dim, shape[dim], parts)
-    units = _units(ms, shape, chosen, names, renamed, fields, how)
+    units = _units(ms, shape, chosen, names, renamed, fields, taken, how)
     paths = frozenset(_followed(p, ms[k], fields, renamed[k]) for k in range(len(ms)) for p in ms[k].paths)
     return Meaning(shape, fields, units, paths)
+
+
+def _taken(ms: list[Meaning], order: Sequence[int]) -> list[set[Atom]]:
+    """For each operand the lengths of which another has a single position, as a query by itself has.
+
+    Then its own positions are others than that one, the keys': a position without an axis is told to all operands,
+    one that has an axis to those after it.
+    """
+    taken: list[set[Atom]] = [set() for _ in ms]
+    for place, j in enumerate(order):
+        with_axis = {atom for units in ms[j].units for atom, _ in units}
+        single = {a for a, at in ms[j].fields.items() if not at.dims and a.name is not None and is_length(a.name)}
+        for later, k in enumerate(order):
+            if k != j:
+                taken[k] |= single if later > place else single - with_axis
+    return taken
 
 
 def _stretches(at: Field, group: list[int]) -> bool:
@@ -133,7 +154,7 @@ def _add_constants(ms: list[Meaning], fields: dict[Atom, Field], names: Names, h
     constant: dict[Atom, Field | None] = {}
     for m in ms:
         for atom, at in m.fields.items():
-            if not at.dims and atom not in fields:
+            if not at.dims and atom not in fields and atom.known:
                 known = constant.setdefault(atom, at)
                 first_stays = not how.strict and atom.name is not None and names.is_feature(atom.name)
                 if known is not None and known.values != at.values and not first_stays:
@@ -216,6 +237,14 @@ def _features(said: dict[Atom, np.ndarray], names: Names) -> bool:
 def _learn(unnamed: Meaning, model: Meaning, dim: int) -> None:
     """An axis that nobody has named yet is what it is laid over."""
     atoms = unnamed.along(dim)
+    others = model.ordered(dim)
+    if 1 < len(atoms) == len(others):  # as many parts of the same sizes: part by part
+        mine = unnamed.ordered(dim)
+        if [a.size for a in mine] == [a.size for a in others]:
+            for atom, other in zip(mine, others, strict=True):
+                if not atom.alias and (not atom.parts or atom.weak) and other.known and atom is not other:
+                    atom.alias = other.resolved()
+        return
     if len(atoms) != 1 or atoms[0].alias or (atoms[0].parts and not atoms[0].weak):
         return
     (atom,) = atoms
@@ -224,7 +253,7 @@ def _learn(unnamed: Meaning, model: Meaning, dim: int) -> None:
     whole = len(at.dims) == 1 and at.values.size == atom.size and (np.diff(at.values) == 1).all()
     if whole and others and len(others) == len(model.along(dim)) and atom not in others:
         named = tuple(r for a in model.ordered(dim) for r in a.resolved())
-        if math.prod(a.size for a in named) == atom.size and atom not in named:
+        if all(a.known for a in named) and math.prod(a.size for a in named) == atom.size and atom not in named:
             atom.alias = named
             return
     _label(atom, [p for a in model.ordered(dim) for r in a.resolved() for p in r.parts])
@@ -243,6 +272,7 @@ def _units(
     names: Names,
     renamed: list[dict[Atom, Atom]],
     fields: dict[Atom, Field],
+    taken: list[set[Atom]],
     how: Meeting,
 ) -> tuple[Units, ...]:
     """The atoms of size 1, each axis from the first operand that has some; met twice, one is the second occurrence."""
@@ -257,7 +287,7 @@ def _units(
     for k, dim in sorted(wanted, key=lambda entry: -entry[0] if how.last_first else entry[0]):
         units = []
         for atom, weight in ms[k].units[dim]:
-            new = atom
+            new = names.twin(atom) if atom in taken[k] else atom
             while new in met or (new in fields and fields[new].dims and atom not in ms[k].along(dim)):
                 new = names.twin(new)
             if new is not atom:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from core.errors import Explained
-from core.trace._compute import POINTWISE, einsum_labels
+from core.trace._compute import POINTWISE
+from core.trace._contract import einsum_labels
 from core.trace._layout import argument, numbers
 from core.trace._legality import view_legality
 from core.trace._ops import plain_name

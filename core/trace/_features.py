@@ -7,6 +7,7 @@ the following layout operations split cleanly. Where none is, the first stays, a
 """
 
 import heapq
+import itertools
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import numpy as np
 
 from core.trace._axes import ROLES, Atom, Names
 from core.trace._compute import POINTWISE
+from core.trace._contract import einsum_labels
 from core.trace._layout import follows, layout
 from core.trace._meaning import Field, Ints, Meaning, Units, complete, compressed
 from core.trace._ops import plain_name, words
@@ -170,7 +172,7 @@ def _hands_on(op: Op) -> bool:
         return bool(
             op.inputs and op.outputs and max(op.inputs, key=lambda r: len(r.shape)).shape == op.outputs[0].shape
         )
-    return follows(name) and name not in ("cat", "stack")
+    return follows(name)
 
 
 class Features:
@@ -188,6 +190,9 @@ class Features:
             chosen = self.decided.get(atom)
             if chosen is not None:
                 m = chosen.applied(m, atom)
+        if any(atom in self.decided for units in m.units for atom, _ in units):
+            units = tuple(tuple((named, w) for atom, w in u for named in atom.resolved()) for u in m.units)
+            m = m.with_fields(m.shape, m.fields, units)
         return m
 
     def decide(self, feature: Atom, out: Meaning, index: int) -> Factoring | None:
@@ -210,22 +215,35 @@ class Features:
                     feature.parts = ("qkv", "H", "d_h")
         return self.decided[feature]
 
-    def decide_one_of_several(self, feature: Atom) -> Factoring | None:
-        """What one of several feature axes of one weight is: a width that only one declared name has."""
-        feature.feature = True
-        if feature not in self.decided:
-            s = self.names.sizes
-            possible = [n for n in s if n in ("H", "H_kv") or self.names.is_feature(n)]
-            roles = [r for count, r in ROLES.items() if count == feature.size]
-            fitting = [n for n in possible if s[n] == feature.size]
-            self.decided[feature] = None
-            if len(fitting) + len(roles) == 1:
-                role = self.names.atom(roles[0], feature.size) if roles else None
-                factors = list(self.names.factors(fitting[0], feature.size)) if fitting else [role]
-                option = _factoring([a for a in factors if a], feature.size, role)
-                self.decided[feature] = option
-                feature.alias = _in_order(option)
-        return self.decided[feature]
+    def decide_together(self, features: list[Atom]) -> None:
+        """Several feature axes of one weight: heads and a head's features, in what order the sizes allow.
+
+        Where they allow several, an axis that is the same in all is decided, the others are left to their use.
+        """
+        s = self.names.sizes
+        heads = [n for n in ("H", "H_kv") if n in s]
+        sets = (
+            [("d_h", n) for n in heads]
+            if len(features) == 2
+            else [(r, "d_h", n) for r in ROLES.values() for n in heads]
+        )
+        sizes = {**s, **{name: count for count, name in ROLES.items()}}
+        fitting = {
+            order
+            for names in sets
+            for order in itertools.permutations(names)
+            if len(order) == len(features) and all(sizes.get(n) == f.size for n, f in zip(order, features, strict=True))
+        }
+        for at, feature in enumerate(features):
+            feature.feature = True
+            possible = {order[at] for order in fitting}
+            if feature in self.decided or len(possible) != 1:
+                continue
+            (name,) = possible
+            role = self.names.atom(name, feature.size) if name in ROLES.values() else None
+            option = _factoring([role] if role else list(self.names.factors(name, feature.size)), feature.size, role)
+            self.decided[feature] = option
+            feature.alias = _in_order(option)
 
     def _best(
         self, options: list[Factoring], feature: Atom, out: Meaning, index: int, follow: list[tuple[int, bool]]
@@ -249,15 +267,20 @@ class Features:
         mine = {*option.atoms, *(a for a, _ in option.units)}
         cost = _unclean(first, mine)
         ends = set() if follow else {ops[index].outputs[0].key}
+        used: list[tuple[Meaning, bool]] = []  # ends, and whether what follows sums over a head's features
         for i, onward in follow:
             op = ops[i]
             inputs = [raw for raw in op.inputs if raw.key in known]
             if not onward or not inputs:
                 ends.update(raw.key for raw in inputs)
+                used += _uses(op, known, option)
                 continue
+            bare = [known.get(raw.key) or Meaning(tuple(raw.shape), {}, ((),) * len(raw.shape)) for raw in op.inputs]
             m = known[inputs[0].key]
-            made = layout(op, [m], self.names) if follows(plain_name(op.op)) else [m]
-            if made is None or len(made) != len(op.outputs):
+            layouts = follows(plain_name(op.op))
+            made = layout(op, bare, self.names) if layouts else [m]
+            wrong = layouts and plain_name(op.op) not in _JOINS and op.inputs[0].key not in known
+            if wrong or made is None or len(made) != len(op.outputs):
                 ends.add(inputs[0].key)
                 continue
             for raw, new in zip(op.outputs, made, strict=True):
@@ -265,7 +288,41 @@ class Features:
                 cost += _unclean(new, mine) + _nameless(m, new, op)
         if option.role is not None:
             cost += sum(_varies(known[key], option.role) for key in ends)
-        return cost
+        return cost + _inconsistent(used, option)
+
+
+_JOINS = frozenset(("cat", "stack"))
+
+
+def _uses(op: Op, known: dict[tuple, Meaning], option: Factoring) -> list[tuple[Meaning, bool]]:
+    """For each operand that we follow: whether the operation sums over its features (q, k) or keeps them (v)."""
+    atoms = [*option.atoms]
+    labels = einsum_labels(op)
+    found = []
+    for k, raw in enumerate(op.inputs):
+        m = known.get(raw.key)
+        if m is None or not atoms:
+            continue
+        if plain_name(op.op) == "scaled_dot_product_attention":
+            found.append((m, k < 2))
+        elif labels is not None and k < len(labels[0]):
+            letters = [c for d, c in enumerate(labels[0][k]) if atoms[-1] in m.along(d)]
+            if letters:
+                found.append((m, letters[-1] not in labels[1]))
+    return found
+
+
+def _inconsistent(used: list[tuple[Meaning, bool]], option: Factoring) -> int:
+    """How many uses contradict a reading: queries and keys are summed over their features, values are not.
+
+    Positions picked out of heads are used alike; positions picked out of roles are not.
+    """
+    if option.role is not None:
+        last = option.role.size - 1
+        roles = [(m.fields[option.role], sums) for m, sums in used if option.role in m.fields]
+        return sum(not at.dims and sums == (int(at.values) == last) for at, sums in roles)
+    picked = [sums for m, sums in used if any(a in m.fields and not m.fields[a].dims for a in option.atoms)]
+    return len(set(picked)) - 1 if picked else 0
 
 
 def _in_order(option: Factoring) -> tuple[Atom, ...]:

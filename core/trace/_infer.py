@@ -6,13 +6,14 @@ import numpy as np
 
 from core.trace import _meaning as mean
 from core.trace._axes import Atom, Names, Spec, factor_sizes, is_length, parse
-from core.trace._compute import Evidence, compute
+from core.trace._compute import compute
+from core.trace._contract import Evidence
 from core.trace._features import Features
 from core.trace._layout import argument, flat_index, layout, positions_in, with_values
 from core.trace._meaning import Field, Meaning, Path, compressed, dense
 from core.trace._ops import Tensor, plain_name, writes_in_place
 from core.trace._record import Op
-from core.trace._states import Raw
+from core.trace._states import NO_STORAGE, Raw
 
 Ref = tuple[int, str, int]  # operation, "in" or "out", position
 Place = tuple[int, int]  # a code object and a position in it
@@ -132,6 +133,8 @@ class Inference:
     # The table of what lies where ----------------------------------------------------------------------------
 
     def _put(self, raw: Raw, m: Meaning) -> None:
+        if raw.storage == NO_STORAGE:
+            return
         self._by_key[raw.key] = self._by_place[raw.place] = m
         self._in_storage.setdefault(raw.storage, {})[raw.place] = raw
 
@@ -148,7 +151,7 @@ class Inference:
     def _from_storage(self, raw: Raw) -> Meaning | None:
         """A tensor not seen before, in a storage that was: read off its cells."""
         base = self._largest(raw.storage)
-        if base is None:
+        if base is None or raw.storage == NO_STORAGE:
             return None
         index = positions_in(raw, base)
         if (index < 0).any():

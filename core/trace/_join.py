@@ -79,9 +79,11 @@ def _rotated(ms: list[Meaning], names: Names) -> list[Meaning]:
 
 
 def _regrouped(m: Meaning, dim: int, names: Names) -> None:
-    """An atom of size 1 known of every element goes back to the axis of those that it belongs with."""
-    for atom, at in list(m.fields.items()):
-        if atom.size == 1 and not at.dims and any(names.belong(atom.name, a.name) for a in m.along(dim)):
+    """An atom of size 1 known of every element goes back to the axis of those that it belongs with, or to its own."""
+    loose = [a for a, at in m.fields.items() if a.size == 1 and not at.dims]
+    for atom in loose:
+        own = m.shape[dim] == 1 and not m.units[dim] and len(loose) == 1
+        if own or any(names.belong(atom.name, a.name) for a in m.along(dim)):
             del m.fields[atom]
             m.units = (*m.units[:dim], (*m.units[dim], (atom, m.shape[dim])), *m.units[dim + 1 :])
 

@@ -94,7 +94,7 @@ def kind_of(op: str, read: set[int], made: list[int]) -> Kind:
     """
     op = plain_name(op)
     layout = op in LAYOUT
-    if not made:
+    if not made or -1 in made:  # what cannot be seen is what it is meant to be
         return "view" if layout else "compute"
     if writes_in_place(op):
         return "copy" if layout else "compute"

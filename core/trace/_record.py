@@ -12,7 +12,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from core.trace._ops import Tensor, op_name, words
-from core.trace._states import Raw, Storages
+from core.trace._states import NO_STORAGE, Raw, Storages
 
 _INSIDE = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
 _outside: dict[str, bool] = {}  # file name -> whether its frames are the user's, not torch's or the tracer's
@@ -108,7 +108,10 @@ class Recorder:
 
     def raw(self, tensor: torch.Tensor, made: bool = False) -> Raw:
         """What a tensor looks like now; `made` says that the run has just allocated its storage, if it is new."""
-        storage = tensor.untyped_storage()
+        try:
+            storage = tensor.untyped_storage()
+        except (RuntimeError, NotImplementedError):  # vmap's and others that have none
+            return Raw(tensor.shape, (0,) * tensor.dim(), 0, tensor.dtype, NO_STORAGE, tensor.requires_grad)
         number = self._numbers.get(storage._cdata)
         if number is None:
             number = self.storages.add(storage, made)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from core.trace._trace import Meant
 
 
+NO_STORAGE = -1  # of tensors that have none of their own, as inside torch.vmap
+
+
 class Raw(NamedTuple):
     """A tensor's layout as it was when it was seen; cheap to take while the traced code runs."""
 
@@ -40,7 +43,8 @@ class TensorState:
     """One tensor at one moment of a trace.
 
     `stride` and `offset` count elements, `nbytes` is what the elements of `shape` would fill, `storage` is a
-    small number that names the storage within the trace (0, 1, 2 … in order of appearance, never used twice),
+    small number that names the storage within the trace (0, 1, 2 … in order of appearance, never used twice; -1
+    where a tensor has none, as inside torch.vmap),
     `storage_size` that storage's length in elements of `dtype`. `name` is the name of a parameter, buffer or
     named input, else None. `value` is the detached value, kept only on request.
     """

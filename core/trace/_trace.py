@@ -18,7 +18,7 @@ from core.trace._ops import Kind, kind_of, shown_args
 from core.trace._read import Origin, axes_of, coordinates, origin
 from core.trace._record import Op
 from core.trace._spans import Source, Sources
-from core.trace._states import Raw, TensorState
+from core.trace._states import NO_STORAGE, Raw, TensorState
 
 Labels = Mapping[int, list[tuple[str, tuple[int, ...]]]]
 
@@ -189,7 +189,7 @@ class Trace:
         )
 
     def _remember(self, raw: Raw, value: torch.Tensor | None) -> None:
-        if value is not None:
+        if value is not None and raw.storage != NO_STORAGE:
             self._values[raw.place] = value
 
     def _state(self, raw: Raw, value: torch.Tensor | None, meant: "Meant", name: str | None = None) -> TensorState:
@@ -200,7 +200,7 @@ class Trace:
             offset=raw.offset,
             dtype=raw.dtype,
             storage=raw.storage,
-            storage_size=self._storage_bytes[raw.storage] // raw.dtype.itemsize,
+            storage_size=self._storage_bytes[raw.storage] // raw.dtype.itemsize if raw.storage >= 0 else 0,
             requires_grad=raw.requires_grad,
             is_parameter=parameter is not None,
             name=parameter or name or self._input_name(raw),

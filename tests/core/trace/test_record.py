@@ -1,6 +1,8 @@
 """What one step says: operation, kind, names, costs; and that recording changes nothing."""
 
+import gc
 import threading
+import weakref
 
 import pytest
 import torch
@@ -298,3 +300,41 @@ def test_inputs_are_named_by_parameter_and_path():
     assert list(trace.inputs) == ["x", "cache.k", "rest[0][0]", "rest[0][1]", "scale", "extra"]
     assert trace.inputs["x"].storage == trace.inputs["extra"].storage
     assert trace.inputs["extra"].offset == 12
+
+
+def test_tensors_without_storage_are_recorded_too():
+    """Inside torch.vmap tensors have no storage of their own: nothing is known of them, nothing breaks."""
+    trace = record(torch.vmap(lambda q, k: (q @ k.mT).softmax(-1)), X, X)
+    assert trace.error is None
+    assert [s.op for s in trace][:3] == ["mT", "matmul", "softmax"]
+    assert {s.outputs[0].storage for s in trace[:3]} == {-1}
+    assert all(not axis.known for s in trace[:3] for axis in s.outputs[0].axes if str(axis) != "1")
+
+
+def test_the_meta_device_has_layouts_and_meanings_too():
+    trace = record(lambda x: x.transpose(0, 1).reshape(6, 4), X.to("meta"), axes=["B L d_model"])
+    assert [s.kind for s in trace] == ["view", "copy"]
+    assert [str(axis) for axis in trace[-1].outputs[0].axes] == ["L·B", "d_model"]
+
+
+def test_any_callable():
+    class Callable:
+        def __call__(self, x):
+            return x + 1
+
+    assert record(Callable(), X)[0].op == "add"
+    assert record(torch.relu, X)[0].op == "relu"
+    assert list(record(torch.relu, X).inputs) in (["arg0"], ["input"])
+
+
+def test_a_trace_is_freed_without_the_garbage_collector():
+    gc.collect()
+    gc.disable()
+    try:
+        trace = record(Net(), X, axes=["B L d_model"])
+        assert trace.steps[0].outputs[0].axes
+        alive = weakref.ref(trace)
+        del trace
+        assert alive() is None
+    finally:
+        gc.enable()

@@ -284,3 +284,71 @@ class PaddingMask(Cross):
         scores = scores + (1 - keep)[:, None, None, :] * -1e9
         #: B H L Lk > B H L d_h
         return scores.softmax(-1) @ v
+
+
+class KeysAndValuesFused(nn.Module):
+    """Keys and values from one weight, grouped: where G = 2 it is as wide as the queries' weight."""
+
+    axes = {"x": "B L d_model"}
+    sizes = ("H", "H_kv")
+
+    def __init__(self, s):
+        super().__init__()
+        self.kv, self.g, self.d_h = s.H_kv, s.H // s.H_kv, s.d_h
+        self.to_q = nn.Linear(s.d_model, s.H * s.d_h)
+        self.to_kv = nn.Linear(s.d_model, 2 * s.H_kv * s.d_h)
+
+    def forward(self, x):
+        B, L, _ = x.shape
+        #: B L H·d_h > B L H_kv G d_h
+        q = self.to_q(x).view(B, L, self.kv, self.g, self.d_h)
+        #: B L kv·H_kv·d_h > B L kv H_kv d_h > B L H_kv d_h
+        k, v = self.to_kv(x).view(B, L, 2, self.kv, self.d_h).unbind(2)
+        #: B H_kv G L Lk
+        scores = torch.einsum("bingd,bjnd->bngij", q, k)
+        #: B H_kv G L Lk > B L H_kv G d_h > B L H·d_h
+        return torch.einsum("bngij,bjnd->bingd", scores.softmax(-1), v).flatten(2)
+
+
+class LoopOverGroupsOfQueries(Grouped):
+    """For each key/value head its queries: as many picks as there would be roles in a fused weight."""
+
+    def forward(self, x):
+        B, L, _ = x.shape
+        #: B L H·d_h > B L H_kv G d_h
+        q = self.w_q(x).view(B, L, self.kv, self.g, self.d_h)
+        #: B L H_kv·d_h > B L H_kv d_h
+        k, v = self.w_k(x).view(B, L, self.kv, -1), self.w_v(x).view(B, L, self.kv, -1)
+        outs = []
+        for n in range(self.kv):
+            #: B L G d_h > B L d_h > B G L Lk
+            scores = torch.einsum("bigd,bjd->bgij", q[:, :, n], k[:, :, n])
+            #: B G L Lk > B L d_h > B L G d_h
+            outs.append(torch.einsum("bgij,bjd->bigd", scores.softmax(-1), v[:, :, n]))
+        #: B L H_kv G d_h > B L H·d_h > B L d_model
+        return self.w_o(torch.stack(outs, dim=2).flatten(2))
+
+
+class GroupedParameters(nn.Module):
+    """Weights (d_model, heads, d_h), fewer heads for keys and values, and a gather of heads."""
+
+    axes = {"x": "B L d_model"}
+    sizes = ("H", "H_kv")
+
+    def __init__(self, s):
+        super().__init__()
+        self.group = s.H // s.H_kv
+        self.q = nn.Parameter(torch.randn(s.d_model, s.H, s.d_h))
+        self.k, self.v = (nn.Parameter(torch.randn(s.d_model, s.H_kv, s.d_h)) for _ in range(2))
+
+    def forward(self, x):
+        #: B H L d_h
+        q = torch.einsum("bld,dhk->bhlk", x, self.q)
+        #: B H_kv L d_h
+        k, v = (torch.einsum("bld,dhk->bhlk", x, w) for w in (self.k, self.v))
+        #: * > *
+        of = torch.arange(q.shape[1]) // self.group
+        #: B H L d_h > B H d_h L > B H L Lk > B H L Lk
+        attn = (q @ k.index_select(1, of).mT).softmax(-1)
+        #: B H L d_h > B H L d_h
+        return attn @ v[:, of]
