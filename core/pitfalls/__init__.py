@@ -7,18 +7,20 @@
 >>> pitfalls.run(entry).shows               # runs it beside the reference: the same weights, the same x
 'numbers'
 
-`catalogue()`, `groups()`, `entry(id)` and `IDS` are data and import no torch; `apply(entry)` gives the wrong source and
-the lines of the changes; `run(entry, case)` says what it shows (`Outcome`); `walk(changed, case)` traces it, with
-`walk(unchanged(name), case)` for the right one beside it, and `part(right, wrong)` finds the first step that differs.
-`change(name, changes)` makes the changes of several entries at once, and `compare` runs the result.
+`catalogue()`, `groups()`, `entry(id)`, `mistakes_in(reference)` and `IDS` are data and import no torch.
+`apply(entry)` gives the wrong source and the lines of the changes; `run(entry, case)` says what it shows (`Outcome`);
+`walk(changed, case)` traces it, with `walk(unchanged(name), case)` for the right one beside it, and
+`part(right, wrong)` finds the first step that differs. `change(name, changes)` makes the changes of several entries at
+once, and `compare` runs the result.
 
 References
 ==========
 ``references/<name>.py`` are right solutions, meant to be read; `REFERENCES` says how each is called. Every problem has
 one of its own name; ``mha_fused`` (around F.scaled_dot_product_attention), ``mha_dropout`` and ``mha_module`` (around
 nn.MultiheadAttention, which gives the weights back too) solve ``mha`` once more, ``gqa_fused`` (one projection, the
-kernel shares the heads) ``gqa``. The same thing is written in the same words everywhere, so that one change fits many
-of them. A query that may attend to nothing has weights 0.
+kernel shares the heads) ``gqa``; ``check`` solves none, it is what one writes to check a solution. The same thing is
+written in the same words everywhere, so that one change fits many of them. A query that may attend to nothing has
+weights 0.
 
 Entries
 =======
@@ -61,7 +63,7 @@ is that of the cache alone; which kernel runs behind F.scaled_dot_product_attent
 process, so a case with `backend: math` needs a caller that sets it.
 """
 
-from core.pitfalls._catalogue import IDS, VOCABULARY, catalogue, entry, groups
+from core.pitfalls._catalogue import IDS, VOCABULARY, catalogue, entry, groups, mistakes_in
 from core.pitfalls._change import Changed, Lines, apply, change, unchanged
 from core.pitfalls._references import PROBLEMS, REFERENCES, Reference, reference
 from core.pitfalls._run import Outcome, compare, run
@@ -93,6 +95,7 @@ __all__ = [
     "compare",
     "entry",
     "groups",
+    "mistakes_in",
     "part",
     "reference",
     "run",

@@ -58,6 +58,11 @@ def entry(id_: str) -> Entry:
     return _entries()[id_]
 
 
+def mistakes_in(reference: str) -> tuple[tuple[Entry, Form], ...]:
+    """Every form of a mistake that can be made in the reference called `reference`, with its entry."""
+    return tuple((entry, form) for entry in catalogue() for form in entry.forms if reference in form.references)
+
+
 def form_of(entry: Entry, name: str | None = None) -> Form:
     """The form of an entry with this name, the first without a name. Raises BadInput for a name it does not have."""
     for form in entry.forms:
