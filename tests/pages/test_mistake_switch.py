@@ -17,6 +17,8 @@ def html_of(app: AppTest) -> str:
     return "\n".join(element.proto.body for element in app.get("html"))
 
 
+# The mistake of `mask-expanded-in-place` is the very thing that torch warns of.
+@pytest.mark.filterwarnings("ignore:Use of masked_fill_ on expanded tensors:UserWarning")
 @pytest.mark.parametrize("pitfall_id", [entry.id for entry in pitfalls.catalogue()])
 def test_on_the_walks_small_sizes_a_mistake_shows_what_it_is_declared_to(pitfall_id: str) -> None:
     mistake = mistakes.run(pitfall_id)
