@@ -74,7 +74,7 @@ def truth(path):
 
 
 def styles():
-    for file in ("separate", "fused", "functional", "grouped"):
+    for file in ("separate", "positions", "fused", "functional", "grouped"):
         module = load(file)
         for name, style in vars(module).items():
             mine = getattr(style, "__module__", None) == module.__name__
