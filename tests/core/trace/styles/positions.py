@@ -2,7 +2,6 @@
 
 # ruff: noqa: RUF012, RUF059  written as people write it
 
-
 import torch
 import torch.nn.functional as F
 from torch import nn
