@@ -61,7 +61,7 @@ def project(m: Meaning, target: Sequence[int | None], shape: Shape) -> Meaning:
         if t is not None and not any(len(at.dims) > 1 and t in at.dims for at in fields.values()):
             _blur(fields, t, placed[t], [p for a in m.ordered(d) for r in a.resolved() for p in r.parts])
     paths = frozenset(_without(path, gone) for path in m.paths)
-    return Meaning(tuple(placed), fields, tuple(units), paths)
+    return Meaning(tuple(placed), fields, tuple(units), paths, blended=m.blended)
 
 
 def _without(path: Path, gone: set[Atom]) -> Path:
@@ -119,7 +119,19 @@ def combine(ms: list[Meaning], shape: Shape, names: Names, how: Meeting) -> Mean
             _blur(fields, dim, shape[dim], parts)
     units = _units(ms, shape, chosen, names, renamed, fields, taken, how)
     paths = frozenset(_followed(p, ms[k], fields, renamed[k]) for k in range(len(ms)) for p in ms[k].paths)
-    return Meaning(shape, fields, units, paths)
+    blended = frozenset().union(*(m.blended for m in ms)) | (frozenset() if how.strict else _blended(ms, fields, names))
+    return Meaning(shape, fields, units, paths, blended=blended)
+
+
+def _blended(ms: list[Meaning], fields: dict[Atom, Field], names: Names) -> frozenset[Atom]:
+    """Features that were put together from different ones of their kind."""
+    return frozenset(
+        atom
+        for atom, at in fields.items()
+        if atom.name is not None
+        and names.is_feature(atom.name)
+        and any(atom in m.fields and not _same(m.fields[atom], at) for m in ms)
+    )
 
 
 def _taken(ms: list[Meaning], order: Sequence[int]) -> list[set[Atom]]:

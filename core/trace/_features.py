@@ -49,7 +49,7 @@ class Factoring:
             left = [a for a in self.atoms if a in fields and dim in fields[a].dims]
             if all(complete(fields[a], a) for a in left):
                 units[dim] = (*units[dim], *((a, min(weight, m.shape[dim])) for a, weight in self.units))
-        return Meaning(m.shape, fields, tuple(units), m.paths, m.exact)
+        return m.with_fields(m.shape, fields, tuple(units))
 
 
 def factorings(size: int, names: Names) -> Iterator[Factoring]:

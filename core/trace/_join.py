@@ -13,7 +13,7 @@ def cat(ms: list[Meaning], dim: int, names: Names, *, distinct: bool) -> Meaning
     atom whole again. New keys joined to cached ones are keys: Lk. Per-head features of distinct tensors, as many
     as there are heads, make an axis of heads.
     """
-    ms = _rotated(_agreed(ms, dim), names) if distinct else _agreed(ms, dim)
+    ms = _rotated(_agreed(ms, dim)) if distinct else _agreed(ms, dim)
     total = sum(m.shape[dim] for m in ms)
     shape = (*ms[0].shape[:dim], total, *ms[0].shape[dim + 1 :])
     fields: dict[Atom, Field] = {}
@@ -57,7 +57,7 @@ def _sources_differ(ms: list[Meaning]) -> bool:
     return len({frozenset(name for name, _ in m.paths) for m in ms}) > 1
 
 
-def _rotated(ms: list[Meaning], names: Names) -> list[Meaning]:
+def _rotated(ms: list[Meaning]) -> list[Meaning]:
     """Two pieces computed from the same two halves of some features, as a rotation makes them: one half each.
 
     Each was computed from both halves and carries the coordinates of the one that came first; where that is the
@@ -65,14 +65,13 @@ def _rotated(ms: list[Meaning], names: Names) -> list[Meaning]:
     """
     if len(ms) != 2:
         return ms
-    for atom, at in ms[0].fields.items():
-        other = ms[1].fields.get(atom)
-        feature = all(names.is_feature(p) for r in atom.resolved() for p in r.parts[-1:]) and atom.known
-        if other is None or len(at.dims) > 1 or not feature or not np.array_equal(at.values, other.values):
+    for atom in ms[0].blended & ms[1].blended:
+        at, other = ms[0].fields.get(atom), ms[1].fields.get(atom)
+        if at is None or other is None or len(at.dims) > 1 or not np.array_equal(at.values, other.values):
             continue
         rest = np.setdiff1d(np.arange(atom.size), at.values)
         if rest.size == at.values.size:
-            second = Meaning(ms[1].shape, dict(ms[1].fields), ms[1].units, ms[1].paths, ms[1].exact)
+            second = ms[1].with_fields(ms[1].shape, dict(ms[1].fields), ms[1].units)
             second.fields[atom] = Field(other.dims, rest.reshape(at.values.shape))
             return [ms[0], second]
     return ms
@@ -133,7 +132,7 @@ def _pieces_name(ms: list[Meaning], names: Names) -> str | None:
 
 def _agreed(ms: list[Meaning], dim: int) -> list[Meaning]:
     """The pieces with unnamed atoms of one piece replaced by what the other pieces call that axis."""
-    found = [Meaning(m.shape, dict(m.fields), m.units, m.paths, m.exact) for m in ms]
+    found = [m.with_fields(m.shape, dict(m.fields), m.units) for m in ms]
     for d in range(len(ms[0].shape)):
         if d == dim or ms[0].shape[d] < 2:
             continue

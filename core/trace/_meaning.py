@@ -36,12 +36,13 @@ class Meaning:
     units: tuple[Units, ...]
     paths: frozenset[Path] = frozenset()
     exact: bool = False  # whether every element is an element of a named input, not computed from it
+    blended: frozenset[Atom] = frozenset()  # features computed from others of their kind too, as a rotation does
     axes: tuple[Axis, ...] | None = None  # read once, when all names are known
 
     def signature(self) -> tuple:
         """What two meanings share if and only if they say the same."""
         said = frozenset((atom, at.dims, at.values.tobytes()) for atom, at in self.fields.items())
-        return self.shape, said, self.units, self.paths, self.exact
+        return self.shape, said, self.units, self.paths, self.exact, self.blended
 
     def along(self, dim: int) -> list[Atom]:
         return [atom for atom, at in self.fields.items() if dim in at.dims]
@@ -74,7 +75,7 @@ class Meaning:
         return [atom for _, _, atom in found]
 
     def with_fields(self, shape: Shape, fields: dict[Atom, Field], units: tuple[Units, ...]) -> "Meaning":
-        return Meaning(shape, fields, units, self.paths, self.exact)
+        return Meaning(shape, fields, units, self.paths, self.exact, self.blended)
 
 
 def fresh(shape: Shape, weak: bool = False) -> Meaning:
