@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import pitfalls
+from core.quiz import load_bank
 from pages._ui import i18n
 from pages._ui.walk import mistakes
 from pages._ui.walk.listing import listing
@@ -52,6 +53,13 @@ def test_a_silent_mistake_says_how_far_off_and_shows_the_mixture(open_page: Open
     assert f"{outcome.difference:.2g}" in said
     assert "L·H mixed" in html_of(app)
     assert "L·H mixed" not in html_of(open_page("shape_walk"))
+
+
+def test_the_way_to_a_question_about_the_mistake(open_page: Open) -> None:
+    (link,) = (element.proto for element in open_page("shape_walk", mistake="split-view-direct").get("page_link"))
+    asked = load_bank().question(link.query_string.removeprefix("question="))
+    assert asked is not None
+    assert "split-view-direct" in asked.pitfalls
 
 
 def test_a_loud_mistake_is_explained_in_three_parts(open_page: Open, lang: str) -> None:

@@ -4,8 +4,9 @@ import streamlit as st
 
 from core import pitfalls
 from core.errors import Explained
+from core.quiz import load_bank
 from core.trace import Step, Trace
-from pages._ui import cache, chrome, state
+from pages._ui import cache, chrome, links, state
 from pages._ui.i18n import lang, t
 from pages._ui.text import chip, write
 from pages._ui.walk.colours import COLOUR_BY, ColourBy
@@ -41,11 +42,14 @@ def told(mistake: Mistake) -> None:
     entry = mistake.entry
     words, code = st.columns([9, 10], gap="small")
     with words:
-        write(entry.why[lang()])
+        write(f"{entry.why[lang()]} {entry.symptom[lang()]}")
         write(f"**{t('walk.mistake.seen')}** {_seen(mistake)}")
         if mistake.outcome.error:
             st.code(mistake.outcome.error, None, wrap_lines=True)
         write(f"**{t('walk.mistake.repair')}** {entry.repair[lang()]}")
+        asked = [question for question in load_bank().questions if entry.id in question.pitfalls]
+        if asked:
+            links.link_to("quiz", t("walk.mistake.quiz"), question=asked[0].id)
     with code:
         st.code(mistake.diff, "diff", wrap_lines=True)
         sizes = [(name, size) for name, size in mistake.outcome.case.sizes.items() if name in _shown(mistake)]
