@@ -2,9 +2,24 @@
 axis means.
 
 >>> import torch
->>> trace = record(lambda x: x.transpose(0, 1).reshape(6), torch.zeros(2, 3))
->>> [(step.op, step.kind) for step in trace]
-[('transpose', 'view'), ('reshape', 'copy')]
+>>> trace = record(lambda x: x.transpose(0, 1).reshape(6), torch.zeros(2, 3), axes=["L d_h"])
+>>> [(step.op, step.kind, " ".join(map(str, step.output.axes))) for step in trace]
+[('transpose', 'view', 'd_h L'), ('reshape', 'copy', 'd_h·L')]
+
+What an axis means is worked out after the run. Layout operations are run on coordinates, so that it is known of every
+element where it came from; computing operations carry meanings by their rules of contraction and broadcasting.
+
+    B L H·d_h    a composite axis, the slowest part first
+    L Lk         queries and keys of self-attention: the axis that is normalised and summed over with the values is
+                 Lk; where the run does not say, the one that the right operand brought. Other meanings that meet
+                 themselves get a prime (H H′)
+    L·H mixed    the meanings change along another axis too, or operands that met here contradict each other
+    ×4           copies that are not the members of a group of heads
+    unknown      nobody can name it
+
+The features that a weight makes get their meaning from the way they are split, of what the declared sizes allow:
+``sizes={"H": 8}`` and the input's d_model give H and d_h; with ``"H_kv": 2`` every H is kept as H_kv·G, which is why
+`repeat` (G·H_kv) and `repeat_interleave` (H) look different.
 """
 
 import inspect

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import numpy as np
+import torch
 
 from core.trace import _meaning as mean
 from core.trace._axes import Atom, Names, Spec, factor_sizes, is_length, parse
@@ -41,12 +42,11 @@ class Inference:
         self.not_understood: list[Exception] = []
         self.given_sizes = dict(sizes)
         flipped: set[Place] = set()
-        while True:
+        with torch._C.DisableTorchFunction():  # what is worked out here is nobody's step
             self._run(flipped)
-            more = self._turned() - flipped
-            if not more:
-                break
-            flipped |= more
+            while more := self._turned() - flipped:
+                flipped |= more
+                self._run(flipped)
 
     def at(self, ref: Ref) -> Meaning:
         index, side, place = ref
