@@ -22,7 +22,7 @@ app: .venv/.app
 
 test: .venv/.dev .venv/.browser
 	@$(RUN) -m core.lm fetch || echo 'headwise: tests that need the models are left out'
-	$(RUN) -m pytest
+	OMP_NUM_THREADS=1 $(RUN) -m pytest -n 2 --dist loadfile
 
 check: .venv/.dev
 	.venv/bin/ruff format --check .

@@ -5,6 +5,11 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("headwise", settings(), deadline=None)
+settings.load_profile("headwise")
 
 
 def missing_browser() -> str | None:
