@@ -21,11 +21,6 @@ def t(key: str, **params: object) -> str:
     return catalogue(lang())[key].format(**params)
 
 
-def pick(words: dict[Lang, str]) -> str:
-    """Of words that lie side by side in both languages, those of this session."""
-    return words[lang()]
-
-
 @cache
 def catalogue(language: Lang) -> dict[str, str]:
     """All keys and words of one language."""

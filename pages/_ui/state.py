@@ -32,11 +32,6 @@ def lang() -> Lang:
     return choice(LANG, LANGS, "en")
 
 
-def default(key: str, value: object) -> None:
-    """What `key` holds until a person or a link says otherwise. Call before the widget of that key is drawn."""
-    st.session_state.setdefault(key, value)
-
-
 def choice(key: str, options: Sequence[T], fallback: T) -> T:
     """The chosen one of `options`, or `fallback` when there is none or it is not among them."""
     value = st.session_state.get(key)
