@@ -73,3 +73,15 @@ def test_the_browsers_language_is_taken_until_a_link_says_otherwise(visit: Open,
     for asked in LANGS:
         is_titled(seen.open(f"/?lang={asked}"), "home", asked)
     seen.check()
+
+
+def test_a_visit_notices_what_a_console_says_and_who_else_is_asked(visit: Open) -> None:
+    """Else `check` would find every page well."""
+    seen = visit()
+    page = seen.open("/")
+    seen.check()
+    page.evaluate("console.error('broken')")
+    page.evaluate("fetch('http://127.0.0.2:9/elsewhere').catch(() => null)")
+    said = "\n".join(seen.complaints)
+    assert "broken" in said
+    assert "asked another host for http://127.0.0.2:9/elsewhere" in said
