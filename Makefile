@@ -18,7 +18,7 @@ help:
 
 app: .venv/.app
 	@$(RUN) -m core.lm fetch || echo 'headwise: starting without the models; Head maps needs them'
-	$(RUN) -m streamlit run app.py --server.address=localhost --server.showEmailPrompt=false
+	$(RUN) -m streamlit run app.py
 
 test: .venv/.dev .venv/.browser
 	@$(RUN) -m core.lm fetch || echo 'headwise: tests that need the models are left out'

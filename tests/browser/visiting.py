@@ -55,7 +55,7 @@ class Visit:
         """Nothing went wrong that a person would see, or that a console would say."""
         expect(self.page.get_by_test_id("stException")).to_have_count(0)
         expect(self.page.get_by_role("dialog")).to_have_count(0)
-        assert self.complaints == []
+        assert self.complaints == [], self.complaints
         assert "Traceback" not in self.server.log()
 
 
@@ -63,7 +63,8 @@ Open = Callable[..., Visit]
 
 
 def is_titled(page: Page, page_id: str, lang: str) -> None:
-    """The page's first heading is its title in this language."""
+    """The page's first heading is its title in this language, and the browser's tab says which page it is."""
+    expect(page).to_have_title(f"{WORDS[lang][f'nav.{page_id}']} · Headwise")
     title = WORDS[lang]["home.title" if page_id == "home" else f"nav.{page_id}"]
     expect(page.get_by_role("heading", level=1)).to_have_text(title)
 
