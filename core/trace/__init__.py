@@ -35,7 +35,8 @@ from core.trace._read import Origin
 from core.trace._record import DispatchLevel, FunctionLevel, Recorder, is_outside
 from core.trace._spans import Source, Sources
 from core.trace._states import TensorState
-from core.trace._trace import Step, Trace
+from core.trace._step import Step
+from core.trace._trace import Trace
 
 __all__ = ["Axis", "Legality", "Origin", "Source", "Step", "TensorState", "Trace", "record", "view_legality"]
 

@@ -19,7 +19,7 @@ from core.trace._record import Op
 from core.trace._states import TensorState
 
 if TYPE_CHECKING:
-    from core.trace._trace import Step
+    from core.trace._step import Step
 
 _TURNS = frozenset(("transpose", "permute", "mT", "T", "t", "swapaxes", "movedim", "mH", "H", "adjoint"))
 _STRETCHES = frozenset(("expand", "expand_as", "broadcast_to"))

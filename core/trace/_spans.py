@@ -57,25 +57,11 @@ class Sources:
         return found[1]
 
     def _source(self, code: CodeType, lasti: int) -> Source:
-        filename, function = code.co_filename, code.co_qualname
-        line, end_line, col, end_col = position(code, lasti)
-        line = line or code.co_firstlineno
-        end_line = end_line or line
-        text = self.text(filename)
-        if not text or col is None or end_col is None:
-            return Source(filename, function, code.co_firstlineno, line, 0, end_line, 0, "")
-        lines = text.splitlines()
-        if end_line > len(lines):  # the file has changed since it was compiled
-            return Source(filename, function, code.co_firstlineno, line, 0, end_line, 0, "")
-        col, end_col = _characters(lines[line - 1], col), _characters(lines[end_line - 1], end_col)
-        span = lines[line - 1 : end_line]
-        span[-1] = span[-1][:end_col]
-        span[0] = span[0][col:]
-        last = parsed(text).function_end(code.co_firstlineno, end_line)
-        return Source(
-            filename, function, code.co_firstlineno, line, col, end_line, end_col,
-            "\n".join(span), "\n".join(lines[code.co_firstlineno - 1 : last]),
-        )  # fmt: skip
+        at = position(code, lasti)
+        text = self.text(code.co_filename)
+        if text:
+            return parsed(code.co_filename, text).source(code.co_qualname, code.co_firstlineno, at)
+        return _line_only(code.co_filename, code.co_qualname, code.co_firstlineno, at)
 
     def names(self, stack: tuple[tuple[CodeType, int], ...]) -> tuple[str | None, ...]:
         """The variables that the value of the innermost call is bound to, one for each value unpacked.
@@ -95,16 +81,18 @@ class Sources:
         text = self.text(code.co_filename)
         if not text or line is None or end_line is None or col is None or end_col is None:
             return ()
-        return parsed(text).bound((line, col, end_line, end_col))
+        return parsed(code.co_filename, text).bound((line, col, end_line, end_col))
 
 
 RETURNED: tuple[str | None, ...] = ("return",)
 
 
 class Parsed:
-    """What the syntax tree of a text says of its spans: which are bound to names, which are returned."""
+    """What a text and its syntax tree say of its spans: how they read, which are bound to names, which are returned."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, filename: str, text: str) -> None:
+        self._filename, self._lines = filename, text.splitlines()
+        self._sources: dict[tuple[str, int, Position], Source] = {}  # no more than the text has expressions
         self._bound: dict[tuple[int, int, int, int], tuple[str | None, ...]] = {}
         self._functions: list[tuple[int, int]] = []
         try:
@@ -142,6 +130,25 @@ class Parsed:
         else:
             self._bound[_span(value)] = (_written(target),)
 
+    def source(self, function: str, first: int, at: Position) -> Source:
+        """The sub-expression at a position in a function that begins on line `first`."""
+        found = self._sources.get((function, first, at))
+        if found is None:
+            found = self._sources[function, first, at] = self._source(function, first, at)
+        return found
+
+    def _source(self, function: str, first: int, at: Position) -> Source:
+        _, _, col, end_col = at
+        line, end_line = _lines_of(first, at)
+        if col is None or end_col is None or end_line > len(self._lines):  # the file has changed since it was compiled
+            return _line_only(self._filename, function, first, at)
+        col, end_col = _characters(self._lines[line - 1], col), _characters(self._lines[end_line - 1], end_col)
+        span = self._lines[line - 1 : end_line]
+        span[-1] = span[-1][:end_col]
+        span[0] = span[0][col:]
+        whole = self._lines[first - 1 : self.function_end(first, end_line)]
+        return Source(self._filename, function, first, line, col, end_line, end_col, "\n".join(span), "\n".join(whole))
+
     def bound(self, span: tuple[int, int, int, int]) -> tuple[str | None, ...]:
         return self._bound.get(span, ())
 
@@ -151,8 +158,18 @@ class Parsed:
 
 
 @lru_cache(maxsize=128)
-def parsed(text: str) -> Parsed:
-    return Parsed(text)
+def parsed(filename: str, text: str) -> Parsed:
+    return Parsed(filename, text)
+
+
+def _lines_of(first: int, at: Position) -> tuple[int, int]:
+    line = at[0] or first
+    return line, at[1] or line
+
+
+def _line_only(filename: str, function: str, first: int, at: Position) -> Source:
+    line, end_line = _lines_of(first, at)
+    return Source(filename, function, first, line, 0, end_line, 0, "")
 
 
 def _span(node: ast.expr | ast.stmt) -> tuple[int, int, int, int]:

@@ -2,16 +2,17 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from core.trace._axes import UNKNOWN, Axis
+from core.trace._axes import Axis
+from core.trace._meaning import Meaning
+from core.trace._read import Origin, axes_of, coordinates, origin
 
 if TYPE_CHECKING:
-    from core.trace._read import Origin
-    from core.trace._trace import Meant
+    from core.trace._infer import Ref
+    from core.trace._step import Shared
 
 
 NO_STORAGE = -1  # of tensors that have none of their own, as inside torch.vmap
@@ -34,13 +35,16 @@ class Raw(NamedTuple):
         return self.storage, self.offset, self.shape, self.stride, self.dtype
 
     @property
+    def has_storage(self) -> bool:
+        return self.storage != NO_STORAGE
+
+    @property
     def key(self) -> tuple:
         return self.ident, self.storage, self.offset, self.shape, self.stride
 
 
-@dataclass(frozen=True, slots=True)
 class TensorState:
-    """One tensor at one moment of a trace.
+    """One tensor at one moment of a trace. Not to be changed.
 
     `stride` and `offset` count elements, `nbytes` is what the elements of `shape` would fill, `storage` is a
     small number that names the storage within the trace (0, 1, 2 … in order of appearance, never used twice; -1
@@ -49,28 +53,43 @@ class TensorState:
     named input, else None. `value` is the detached value, kept only on request.
     """
 
-    shape: tuple[int, ...]
-    stride: tuple[int, ...]
-    offset: int
-    dtype: torch.dtype
-    storage: int
-    storage_size: int
-    requires_grad: bool
-    is_parameter: bool = False
-    name: str | None = None
-    value: torch.Tensor | None = None
-    _meant: "Meant | None" = field(default=None, repr=False, compare=False)
+    # Layout stands in slots, the rest is worked out when it is asked for: a trace has hundreds of states.
+    __slots__ = (
+        "_given", "_raw", "_ref", "_shared", "dtype", "offset", "requires_grad", "shape", "storage", "stride", "value",
+    )  # fmt: skip
+
+    def __init__(
+        self, raw: Raw, ref: "Ref", shared: "Shared", value: torch.Tensor | None = None, given: str | None = None
+    ) -> None:
+        shape, self.stride, self.offset, self.dtype, self.storage, self.requires_grad, _ = raw
+        self.shape: tuple[int, ...] = tuple(shape)
+        self.value = value
+        self._raw, self._ref, self._shared, self._given = raw, ref, shared, given
+
+    def __repr__(self) -> str:
+        name = f" {self.name}" if self.name else ""
+        return f"<TensorState{name} {self.shape} stride {self.stride} offset {self.offset} storage {self.storage}>"
+
+    @property
+    def storage_size(self) -> int:
+        return self._shared.storage_bytes[self.storage] // self.dtype.itemsize if self.storage != NO_STORAGE else 0
+
+    @property
+    def is_parameter(self) -> bool:
+        return self._shared.parameter(self._raw) is not None
+
+    @property
+    def name(self) -> str | None:
+        return self._shared.parameter(self._raw) or self._given or self._shared.input_name(self._raw)
 
     @property
     def axes(self) -> tuple[Axis, ...]:
         """What each axis means; one entry per axis of `shape`."""
-        return self._meant.axes if self._meant is not None else (UNKNOWN,) * len(self.shape)
+        return axes_of(self._meaning)
 
-    def origin(self, index: Sequence[int]) -> "Origin":
+    def origin(self, index: Sequence[int]) -> Origin:
         """Where the element at `index` came from: its coordinates, and the rows of the named inputs."""
-        if self._meant is None:
-            raise LookupError("this state belongs to no trace")
-        return self._meant.origin(tuple(index))
+        return origin(self._meaning, tuple(index))
 
     def coordinates(self, axis_name: str) -> torch.Tensor:
         """The coordinate of every element along the axis called `axis_name`, an int64 tensor of `shape`.
@@ -78,9 +97,11 @@ class TensorState:
         -1 where an element has no such coordinate. Elements of a tensor whose axes are mixed still know where
         they came from, so colouring by this shows the mixture.
         """
-        if self._meant is None:
-            return torch.full(self.shape, -1)
-        return self._meant.coordinates(axis_name)
+        return torch.tensor(coordinates(self._meaning, axis_name))
+
+    @property
+    def _meaning(self) -> Meaning:
+        return self._shared.inference.at(self._ref)
 
     @property
     def is_contiguous(self) -> bool:
@@ -134,7 +155,7 @@ class Storages:
         """The number of a storage seen for the first time; `made` says that the run has allocated it."""
         number = self.numbers[storage._cdata] = len(self.nbytes)
         self.nbytes.append(storage.nbytes())
-        weak = cast(int, storage._weak_ref())
+        weak: Any = storage._weak_ref()
         self._weak.append(weak)
         if made:
             self._made.append((number, weak))
@@ -153,9 +174,11 @@ class Storages:
     def live_bytes(self) -> int:
         """Bytes of the storages that the run has made and that are alive now."""
         expired = torch.UntypedStorage._expired
-        if any(expired(weak) for _, weak in self._made):
-            self._made = [entry for entry in self._made if not expired(entry[1])]
-            self._live = sum([self.nbytes[number] for number, _ in self._made])
+        for _, weak in self._made:
+            if expired(weak):
+                self._made = [entry for entry in self._made if not expired(entry[1])]
+                self._live = sum([self.nbytes[number] for number, _ in self._made])
+                break
         return self._live
 
     def __del__(self) -> None:

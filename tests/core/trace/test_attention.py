@@ -28,7 +28,7 @@ def trace_of(kv, *args, axes=None, causal=False, rope=False, **kwargs):
 
 def check(trace, kv, keys="L", rotated="L"):
     assert trace.error is None
-    assert trace._meanings.inference.not_understood == []
+    assert trace._shared.inference.not_understood == []
     kv_heads = "H" if kv == H else "H_kv"
     for step in trace:
         for out in step.outputs:

@@ -154,4 +154,4 @@ def test_every_axis_means_what_it_was_built_to_mean(name, sizes):
             if right not in (["*"], [], axes):
                 wrong.append(f"line {line} {step.source.text}: {' '.join(axes)}, not {' '.join(right)}")
     assert not wrong, "\n".join(wrong)
-    assert trace._meanings.inference.not_understood == []
+    assert trace._shared.inference.not_understood == []

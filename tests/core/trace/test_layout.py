@@ -21,7 +21,7 @@ def check(function, shape, **kwargs):
     trace = record(lambda x: function(x).clone(), torch.zeros(shape), axes=[" ".join(names)], **kwargs)
     assert trace.error is None, trace.error
     state = trace[-1].outputs[0]
-    assert trace._meanings.inference.not_understood == []
+    assert trace._shared.inference.not_understood == []
     for name, values in coordinates_of(shape).items():
         if shape[names.index(name)] == 1:
             continue

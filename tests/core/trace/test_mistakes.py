@@ -28,7 +28,7 @@ def axes(function, H_kv=None, **sizes):
         lambda x: function(x, weights, B, L, H, d), torch.randn(B, L, H * d), axes=["B L d_model"], sizes=given
     )
     assert trace.error is None, trace.error
-    assert trace._meanings.inference.not_understood == []
+    assert trace._shared.inference.not_understood == []
     return [" ".join(map(str, out.axes)) for step in trace for out in step.outputs[:1]]
 
 
