@@ -32,7 +32,7 @@ from core.trace._axes import Axis, factor_sizes, parse
 from core.trace._inputs import named_inputs, parameters
 from core.trace._legality import Legality, view_legality
 from core.trace._read import Origin
-from core.trace._record import DispatchLevel, FunctionLevel, Recorder, is_outside
+from core.trace._record import DispatchLevel, FunctionLevel, is_outside
 from core.trace._spans import Source, Sources
 from core.trace._states import TensorState
 from core.trace._step import Step
@@ -66,7 +66,7 @@ def record(
     the file name it was compiled with. A keyword argument of `function` that is called like one of these must
     be bound beforehand (`functools.partial`).
     """
-    recorder = Recorder(keep_values=keep_values, groups=level == "function")
+    recorder = (FunctionLevel if level == "function" else DispatchLevel)(keep_values=keep_values)
     given = named_inputs(function, args, kwargs)
     given_axes: dict[str, str] = {}
     if axes:
@@ -75,11 +75,10 @@ def record(
             shapes |= {n: tuple(t.shape) for n, t in parameters(function, args) if n not in shapes}
         given_axes = _checked(axes, sizes or {}, shapes)
     inputs = {name: (recorder.raw(t), t.detach().clone() if keep_values else None) for name, t in given.items()}
-    mode = FunctionLevel(recorder) if level == "function" else DispatchLevel(recorder)
     recorder.entry = inspect.currentframe()
     result, error, error_at = None, None, ()
     try:
-        with mode:
+        with recorder:
             result = function(*args, **kwargs)
     except Exception as raised:  # noqa: BLE001  whatever the traced code raises ends the trace
         error_at = _raised_at(raised.__traceback__)

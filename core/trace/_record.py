@@ -1,7 +1,7 @@
 """Recording: a per-thread mode that notes every torch operation, and nothing else, while a callable runs."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ _INSIDE = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
 _outside: dict[str, bool] = {}  # file name -> whether its frames are the user's, not torch's or the tracer's
 _STACK_DEPTH = 8
 _PLACEHOLDERS = tuple(map(Tensor, range(16)))
+_NO_INDICES: dict[int, torch.Tensor] = {}
 _new = tuple.__new__  # of a named tuple, in half the time
 _MHA_FORWARD = nn.MultiheadAttention.forward.__code__
 
@@ -53,18 +54,22 @@ class Op(NamedTuple):
 
 
 class Recorder:
-    """Notes operations; the two modes below feed it."""
+    """Notes operations; the two modes below are recorders."""
 
-    def __init__(self, *, keep_values: bool, groups: bool) -> None:
+    groups: bool  # whether nn.MultiheadAttention is one step
+
+    def __init__(self, *, keep_values: bool) -> None:
+        super().__init__()
         self.ops: list[Op] = []
-        self.groups = groups  # whether nn.MultiheadAttention is one step
         self.storages = Storages()
         self._numbers = self.storages.numbers
         self.keep_values = keep_values
         self.entry: FrameType | None = None
         self._names: dict[object, str | None] = {}
 
-    def call(self, func: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
+    def call(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        """Run one torch function and note it: what __torch_function__ and __torch_dispatch__ have to do."""
+        kwargs = kwargs or {}
         try:
             op = self._names[func]
         except KeyError:
@@ -73,9 +78,9 @@ class Recorder:
             return func(*args, **kwargs)
         tensors: list[torch.Tensor] = []
         packed = _pack(args, tensors)
-        packed_kwargs = {k: _pack(v, tensors) for k, v in kwargs.items()} if kwargs else kwargs
+        packed_kwargs = dict(zip(kwargs, _pack(kwargs.values(), tensors), strict=True)) if kwargs else kwargs
         inputs = tuple([self.raw(t) for t in tensors])
-        indices = {}
+        indices = _NO_INDICES
         if op in _INDEXED and len(tensors) > 1:
             with torch._C.DisableTorchFunction():
                 indices = {i: _kept(t) for i, t in enumerate(tensors) if i and not t.is_floating_point()}
@@ -92,7 +97,7 @@ class Recorder:
         inputs: tuple[Raw, ...], indices: dict, result: Any, error: Exception | None,
     ) -> None:  # fmt: skip
         made: list[torch.Tensor] = []
-        _pack(result, made)
+        _pack((result,), made)
         outputs = tuple([self.raw(t, True) for t in made])
         if not outputs and error is None:
             if op != "setitem":
@@ -104,7 +109,7 @@ class Recorder:
                 values = tuple(_kept(t) for t in made)
         stack, group = self._where()
         live = self.storages.live_bytes()
-        self.ops.append(Op(op, func, args, kwargs, inputs, outputs, stack, group, indices, values, live, error))
+        self.ops.append(_new(Op, (op, func, args, kwargs, inputs, outputs, stack, group, indices, values, live, error)))
 
     def raw(self, tensor: torch.Tensor, made: bool = False) -> Raw:
         """What a tensor looks like now; `made` says that the run has just allocated its storage, if it is new."""
@@ -125,55 +130,50 @@ class Recorder:
         """The user's frames, innermost first, and the place inside nn.MultiheadAttention if we are in one."""
         stack: list[tuple[CodeType, int]] = []
         group = None
-        frame: FrameType | None = sys._getframe(2)
-        while frame is not None and frame is not self.entry and len(stack) < _STACK_DEPTH:
+        entry = self.entry
+        frame: FrameType | None = sys._getframe(3)  # past _note and call
+        while frame is not None and frame is not entry:
             code = frame.f_code
-            name = code.co_filename
-            outside = _outside.get(name)
+            outside = _outside.get(code.co_filename)
             if outside is None:
-                outside = is_outside(name)
+                outside = is_outside(code.co_filename)
             if outside:
                 stack.append((code, frame.f_lasti))
+                if len(stack) == _STACK_DEPTH:
+                    break
             elif code is _MHA_FORWARD and not stack and self.groups:
                 group = (id(frame), frame.f_lasti)
             frame = frame.f_back
         return tuple(stack), group
 
 
-class FunctionLevel(TorchFunctionMode):
+class FunctionLevel(Recorder, TorchFunctionMode):
     """What the learner wrote: one note for each torch function called."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        super().__init__()
-        self.recorder = recorder
-
-    def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-        return self.recorder.call(func, args, kwargs or {})
+    groups = True
+    __torch_function__ = Recorder.call
 
 
-class DispatchLevel(TorchDispatchMode):
+class DispatchLevel(Recorder, TorchDispatchMode):
     """Under the hood: one note for each operator that the dispatcher runs, hidden copies included."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        super().__init__()
-        self.recorder = recorder
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-        return self.recorder.call(func, args, kwargs or {})
+    groups = False
+    __torch_dispatch__ = Recorder.call
 
 
-def _pack(value: Any, tensors: list[torch.Tensor]) -> Any:
-    """`value` with each tensor put into `tensors` and replaced by its placeholder."""
-    kind = type(value)
-    if kind is int or kind is float or kind is str or value is None:
-        return value
-    if isinstance(value, torch.Tensor):
-        tensors.append(value)
-        n = len(tensors) - 1
-        return _PLACEHOLDERS[n] if n < 16 else Tensor(n)
-    if isinstance(value, (tuple, list)):
-        return tuple([_pack(v, tensors) for v in value])
-    return value
+def _pack(values: Iterable[Any], tensors: list[torch.Tensor]) -> tuple:
+    """`values` with each tensor put into `tensors` and replaced by its placeholder."""
+    packed = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            n = len(tensors)
+            tensors.append(value)
+            packed.append(_PLACEHOLDERS[n] if n < len(_PLACEHOLDERS) else Tensor(n))
+        elif isinstance(value, (tuple, list)):
+            packed.append(_pack(value, tensors))
+        else:
+            packed.append(value)
+    return tuple(packed)
 
 
 def _kept(tensor: torch.Tensor) -> torch.Tensor:
