@@ -1,0 +1,88 @@
+"""Runs a submission once more with one of its operations changed, to see whether that is the cause."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from core.trace._ops import op_name
+
+FILENAME = "<submission>"
+Call = tuple[Callable[..., Any], list[Any], dict[str, Any]]
+
+
+class Edited(TorchFunctionMode):
+    """While it is on, operations called `op` on line `line` (any line where it is None) do what `edits` say.
+
+    Every edit is ``{op, line, do, value}``; what "do" may be is in `_BEFORE` and `_AFTER`. All calls that fit are
+    changed, since a loop over heads makes one mistake many times.
+    """
+
+    def __init__(self, edits: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__()
+        self.edits = edits
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        kwargs = kwargs or {}
+        op = op_name(func)
+        fits = [edit for edit in self.edits if edit["op"] == op and edit["line"] in (None, _line())]
+        if not fits:
+            return func(*args, **kwargs)
+        call: Call = (func, list(args), dict(kwargs))
+        for edit in fits:
+            if edit["do"] in _BEFORE:
+                call = _BEFORE[edit["do"]](call, edit.get("value"))
+        result = call[0](*call[1], **call[2])
+        for edit in fits:
+            if edit["do"] in _AFTER:
+                result = _AFTER[edit["do"]](result, edit.get("value"))
+        return result
+
+
+def _line() -> int | None:
+    frame = sys._getframe(2)
+    while frame is not None:
+        if frame.f_code.co_filename == FILENAME:
+            return frame.f_lineno
+        frame = frame.f_back
+    return None
+
+
+def _identity(call: Call, _: Any) -> Call:
+    return (lambda tensor, *_, **__: tensor), call[1], {}
+
+
+def _dim(call: Call, value: int) -> Call:
+    func, args, kwargs = call
+    kwargs = {name: v for name, v in kwargs.items() if name not in ("dim", "_stacklevel")}
+    return torch.softmax if func is torch.nn.functional.softmax else func, args[:1], kwargs | {"dim": value}
+
+
+def _argument(call: Call, value: Mapping[str, Any]) -> Call:
+    """Another value for a keyword argument."""
+    return call[0], call[1], {**call[2], **value}
+
+
+def _input_times(call: Call, value: float) -> Call:
+    func, args, kwargs = call
+    return func, [args[0] * value, *args[1:]], kwargs
+
+
+def _times(result: Any, value: float) -> Any:
+    return result * value if isinstance(result, Tensor) else result
+
+
+def _transpose(result: Any, value: Sequence[int]) -> Any:
+    return result.transpose(*value) if isinstance(result, Tensor) else result
+
+
+_BEFORE: dict[str, Callable[[Call, Any], Call]] = {
+    "identity": _identity,
+    "dim": _dim,
+    "argument": _argument,
+    "input times": _input_times,
+}
+_AFTER: dict[str, Callable[[Any, Any], Any]] = {"times": _times, "transpose": _transpose}

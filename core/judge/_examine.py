@@ -1,0 +1,388 @@
+"""The checks: what a submission is tried on, in order, and what came of it.
+
+An `Examination` runs them and keeps the evidence that the diagnosis goes on from. A check that needs numbers is left
+out where there are none: a module that raises on its first call is not asked for gradients.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from core.judge import _cases
+from core.judge._compare import Fault, difference, fault_of, raised
+from core.judge._oracle import Oracle, Roles, right, slots_of
+from core.judge._roles import Assignment, Tensors, assignments, take
+from core.judge._subject import Call, Made, Subject
+
+_LARGE = 60.0  # times the inputs: exp of the scores overflows even in float64
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was tried; `case` says on what."""
+
+    id: str
+    fault: Fault | None = None
+    case: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.fault is None
+
+
+@dataclass
+class Trial:
+    """A call and what it should have given; `expected` is None where the weights' roles are not known."""
+
+    case: str
+    sizes: _cases.Sizes
+    inputs: list[Any]
+    mask: Tensor | None
+    call: Call
+    expected: Tensor | None = None
+    fault: Fault | None = None
+
+
+@dataclass
+class Examination:
+    """Runs the checks on one submission. `checks` are their results, the other fields the evidence."""
+
+    subject: Subject
+    problem: str
+    checks: list[Check] = field(default_factory=list)
+    base: Made | None = None
+    first: Trial | None = None
+    assignment: Assignment | None = None
+    masked: list[Trial] = field(default_factory=list)
+    quiet: bool = False
+    """Whether dropout is taken out of a submission that is not the same twice, so that its numbers can be looked at."""
+
+    def run(self, source: str) -> None:
+        error = self.subject.load(source)
+        if self._add("loads", error and raised(error)):
+            return
+        self.base = self.subject.make(_cases.generic())
+        if self.base.error is not None:
+            self._add("builds", raised(self.base.error))
+            self._bad_arguments()
+            return
+        self._add("builds", None)
+        works = self._runs()
+        if works:
+            self._repeats()
+            self._numbers()
+        self._bad_arguments()
+        self._state()
+        if not works:
+            return
+        self._masks()
+        if self.assignment is not None:
+            self._sizes()
+            self._reuse()
+        for check in (self._large, self._gradients, self._training, self._half, self._inputs, self._chunks):
+            check()
+
+    @property
+    def passed(self) -> bool:
+        return all(check.passed for check in self.checks)
+
+    @property
+    def reference(self) -> Any:
+        return self.subject.reference
+
+    def failed(self, id: str) -> Check | None:
+        """The check called `id`, if it failed."""
+        return next((check for check in self.checks if check.id == id and not check.passed), None)
+
+    def call(self, made: Made, inputs: list[Any], mask: Tensor | None = None, **options: Any) -> Call:
+        return self.subject.call(made, inputs, mask, **{"quiet": self.quiet, **options})
+
+    def expected(self, made: Made, inputs: list[Any], mask: Tensor | None = None) -> Tensor | None:
+        """What the reference gives with the weights that were found; None where it refuses, or none were found."""
+        oracle = self.oracle(made)
+        return None if oracle is None else output(oracle, inputs, mask)
+
+    def oracle(self, made: Made, dtype: torch.dtype = torch.float64) -> Oracle | None:
+        if self.assignment is None:
+            return None
+        roles = take(self.assignment, made.tensors, slots_of(self.problem, made.sizes))
+        if roles is None:
+            return None
+        oracle = right(self.problem, made.sizes, dtype=dtype)
+        return oracle if oracle.load(roles) else None
+
+    def _add(self, id: str, fault: Fault | None, case: str = "") -> bool:
+        """Note a check's result; whether it failed."""
+        self.checks.append(Check(id, fault, case))
+        return fault is not None
+
+    def _runs(self) -> bool:
+        """The first call, on sizes that all differ, is traced. Whether it gave an output of the right shape."""
+        base = self.base
+        assert base is not None
+        inputs = self.subject.draw.inputs(self.reference, base.sizes)
+        call = self.call(base, inputs, trace=True)
+        self.first = Trial("first", base.sizes, inputs, None, call)
+        shape = torch.empty(_cases.output_shape(self.reference, base.sizes))
+        fault = fault_of(call, shape, cached=self.reference.cached)
+        if fault is not None and fault.reason == "numbers":
+            fault = None
+        self._add("runs", fault)
+        self.first.fault = fault
+        return fault is None or (fault.reason in ("returns", "nan") and _fits(call.out, shape))
+
+    def _repeats(self) -> None:
+        """In eval mode, the same call gives the same numbers; else chance is taken out and we go on."""
+        assert self.base is not None and self.first is not None
+        first, again = (self.call(self.base, self.first.inputs, seed=seed) for seed in (1, 2))
+        if first.out is None or again.out is None:
+            return
+        fault = difference(first.out, again.out)
+        if self._add("eval", fault and replace(fault, reason="changes")):
+            self.quiet = True
+            self.first.call.raw |= self.call(self.base, self.first.inputs).raw
+
+    def _numbers(self) -> None:
+        """Looks for the roles with which the reference gives this output."""
+        first, base = self.first, self.base
+        assert first is not None and base is not None and first.call.out is not None
+        if self.reference.arguments is None:
+            self.assignment = {}
+        else:
+            self.assignment = find_roles(self.problem, base.tensors, base.sizes, first.inputs, first.call.out)
+        expected = self.expected(base, first.inputs)
+        if expected is None:
+            expected = likeliest(self.problem, base, first.inputs)
+            self._add("numbers", Fault("no-roles") if expected is None else difference(first.call.out, expected))
+            return
+        first.expected = expected
+        first.fault = difference(first.call.out, expected)
+        if self._add("numbers", first.fault) and self.reference.arguments is None:
+            self.assignment = None
+
+    def _masks(self) -> None:
+        base, draw = self.base, self.subject.draw
+        assert base is not None
+        for name, mask in draw.masks(self.reference, base.sizes).items():
+            inputs = draw.inputs(self.reference, base.sizes)
+            trial = Trial(name, base.sizes, inputs, mask, self.call(base, inputs, mask))
+            self.masked.append(trial)
+            known = self.reference.arguments is None or self.assignment is not None
+            if known:
+                oracle = self.oracle(base) or right(self.problem, base.sizes)
+                trial.expected = output(oracle, inputs, mask)
+                assert trial.expected is not None
+                trial.fault = fault_of(trial.call, trial.expected)
+            elif trial.call.error is not None:
+                trial.fault = raised(trial.call.error)
+        worst = next((t for t in self.masked if t.fault is not None), None)
+        if self.masked and (self.assignment is not None or worst):
+            self._add("masks", worst and worst.fault, worst.case if worst else "")
+        if self.masked and worst is None and self.assignment is not None:
+            self._hidden_key()
+
+    def _hidden_key(self) -> None:
+        """What a mask hides has no influence."""
+        trial = next(t for t in self.masked if t.case == "padding")
+        assert self.base is not None and trial.mask is not None and trial.call.out is not None
+        at = 0 if self.reference.takes == ("x",) else -1
+        source = trial.inputs[at].clone()
+        hidden = ~trial.mask[:, 0, 0, :]  # (B, Lk)
+        source[hidden.unsqueeze(1).expand(source.shape[:-1]) if source.ndim == 4 else hidden] += 1.0
+        inputs = [*trial.inputs]
+        inputs[at] = source
+        call = self.call(self.base, inputs, trial.mask)
+        if call.out is None:
+            return
+        seen = ~hidden if at == 0 else torch.ones(source.shape[0], call.out.shape[1], dtype=torch.bool)
+        out, before = call.out, trial.call.out
+        self._add("hidden", difference(out[seen], before[seen]) if at == 0 else difference(out, before))
+
+    def _sizes(self) -> None:
+        worst: tuple[Fault, str] | None = None
+        for name, sizes in _cases.others(self.reference):
+            made = self.subject.make(sizes)
+            inputs = self.subject.draw.inputs(self.reference, sizes)
+            fault = raised(made.error) if made.error else self._fault(made, inputs)
+            if fault is not None and worst is None:
+                worst = fault, name
+        self._add("sizes", worst and worst[0], worst[1] if worst else "")
+
+    def _reuse(self) -> None:
+        """One module, inputs of several sizes after one another."""
+        base = self.base
+        assert base is not None
+        made = self.subject.make(base.sizes)
+        worst: tuple[Fault, str] | None = None
+        for B, L in ((4, 5), (2, 9), (3, 2)):
+            sizes = _cases.generic(B=B, L=L)
+            fault = self._fault(made, self.subject.draw.inputs(self.reference, sizes))
+            if fault is not None and worst is None:
+                worst = fault, f"B = {B}, L = {L}"
+        self._add("reuse", worst and worst[0], worst[1] if worst else "")
+
+    def _fault(self, made: Made, inputs: list[Any], *, tolerance: float = 1e-9) -> Fault | None:
+        expected = self.expected(made, inputs)
+        if expected is None:
+            return Fault("no-roles")
+        return fault_of(self.call(made, inputs), expected, tolerance=tolerance, cached=self.reference.cached)
+
+    def _bad_arguments(self) -> None:
+        """Sizes that do not divide have to be refused, at the latest by the first call."""
+        if self.reference.arguments is None:
+            return
+        bad = [("d_model = 10, n_heads = 4", {**_cases.generic(), "d_model": 10, "H": 4, "H_kv": 2})]
+        if "n_kv_heads" in self.reference.arguments:
+            bad.append(("n_heads = 6, n_kv_heads = 4", {**_cases.generic(), "H_kv": 4}))
+        accepted = ""
+        for name, sizes in bad:
+            made = self.subject.make(sizes)
+            if made.error is None:
+                inputs = self.subject.draw.inputs(self.reference, sizes)
+                if self.subject.call(made, inputs).error is None:
+                    accepted = accepted or name
+        self._add("arguments", Fault("accepts") if accepted else None, accepted)
+
+    def _state(self) -> None:
+        if self.base is not None and self.base.error is None and self.reference.arguments is not None:
+            hidden = self.base.hidden
+            self._add("state", Fault("hidden", {"names": ", ".join(hidden[:4])}) if hidden else None)
+
+    def _large(self) -> None:
+        """Scores of some thousands: a softmax that does not take the maximum off overflows."""
+        base = self.base
+        assert base is not None
+        inputs = [t * _LARGE if isinstance(t, Tensor) else t for t in self.subject.draw.inputs(self.reference, base.sizes)]
+        call = self.call(base, inputs)
+        if call.out is not None and not call.out.isfinite().all():
+            self._add("large", difference(call.out, torch.zeros_like(call.out)))
+        elif self.assignment is not None:
+            self._add("large", self._fault(base, inputs, tolerance=1e-7))
+
+    def _gradients(self) -> None:
+        base = self.base
+        assert base is not None
+        inputs = self.subject.draw.inputs(self.reference, base.sizes)
+        call = self.call(base, inputs, grad=True)
+        if call.error is not None:
+            self._add("gradients", raised(call.error))
+            return
+        grads = call.raw.get("grads") or {}
+        missing = [name for name, grad in grads.items() if grad is None]
+        fault = Fault("no-gradient", {"names": ", ".join(missing[:4])}) if missing else None
+        oracle = self.oracle(base)
+        if fault is None and oracle is not None:
+            leaves = [t.clone().requires_grad_() if isinstance(t, Tensor) else t for t in inputs]
+            out = oracle(*leaves)
+            out = out[0] if isinstance(out, tuple) else out
+            total = (out * torch.linspace(-1, 1, out.numel(), dtype=out.dtype).reshape(out.shape)).sum()
+            found = torch.autograd.grad(total, [t for t in leaves if isinstance(t, Tensor)])
+            for i, expected in enumerate(found):
+                grad = grads.get(f"input {i}")
+                fault = fault or (difference(grad, expected, 1e-7) if grad is not None else None)
+        self._add("gradients", fault)
+
+    def _training(self) -> None:
+        """In training mode it runs too; dropout may change its numbers, and nothing else."""
+        base = self.base
+        assert base is not None
+        if self.reference.arguments is None:
+            return
+        made = self.subject.make(base.sizes, training=True, values=base.tensors.values)
+        inputs = self.subject.draw.inputs(self.reference, base.sizes)
+        call = self.call(made, inputs)
+        fault = raised(call.error) if call.error else None
+        expected = self.expected(base, inputs)
+        if fault is None and expected is not None:
+            fault = fault_of(self.call(made, inputs, quiet=True), expected, cached=self.reference.cached)
+        self._add("training", fault)
+
+    def _half(self) -> None:
+        """float16 and bfloat16 run, and stay near the numbers of float64."""
+        base = self.base
+        assert base is not None
+        masks = self.subject.draw.masks(self.reference, base.sizes)
+        worst: tuple[Fault, str] | None = None
+        for dtype, tolerance in (("float16", 0.02), ("bfloat16", 0.1)):
+            made = self.subject.make(base.sizes, dtype=dtype, values=base.tensors.values)
+            if made.error is not None:
+                worst = worst or (raised(made.error), dtype)
+                continue
+            inputs = self.subject.draw.inputs(self.reference, base.sizes)
+            halves = [t.to(getattr(torch, dtype)) if isinstance(t, Tensor) else t for t in inputs]
+            for mask in (None, masks.get("random")):
+                call = self.call(made, halves, mask)
+                expected = self.expected(base, inputs, mask)
+                fault = raised(call.error) if call.error else None
+                if fault is None and call.out is not None and call.out.dtype != getattr(torch, dtype):
+                    fault = Fault("dtype", {"found": str(call.out.dtype).removeprefix("torch."), "expected": dtype})
+                if fault is None and expected is not None:
+                    fault = fault_of(call, expected, tolerance=tolerance, cached=self.reference.cached)
+                worst = worst or (fault and (fault, dtype))
+        self._add("half", worst and worst[0], worst[1] if worst else "")
+
+    def _inputs(self) -> None:
+        """What it is given is as it was."""
+        base = self.base
+        assert base is not None
+        inputs = self.subject.draw.inputs(self.reference, base.sizes)
+        mask = self.subject.draw.masks(self.reference, base.sizes).get("random")
+        call = self.call(base, inputs, mask, after=True)
+        if call.error is None:
+            before = [t for t in (*inputs, mask) if isinstance(t, Tensor)]
+            written = any(not torch.equal(a, b) for a, b in zip(before, call.raw["after"], strict=True))
+            self._add("inputs", Fault("written") if written else None)
+
+    def _chunks(self) -> None:
+        if self.reference.cached:
+            from core.judge._cached import chunked
+
+            for check in chunked(self):
+                self.checks.append(check)
+
+
+def output(oracle: Callable[..., Any], inputs: list[Any], mask: Tensor | None = None) -> Tensor | None:
+    """The reference's output without a cache; None where it raises."""
+    try:
+        with torch.no_grad():
+            result = oracle(*inputs) if mask is None else oracle(*inputs, mask=mask)
+    except Exception:  # noqa: BLE001  wrong variants raise what they like
+        return None
+    result = result[0] if isinstance(result, tuple) else result
+    return result if isinstance(result, Tensor) else None
+
+
+def find_roles(
+    problem: str, tensors: Tensors, sizes: _cases.Sizes, inputs: list[Any], found: Tensor
+) -> Assignment | None:
+    """The roles with which the reference gives what was found."""
+    slots, oracle = slots_of(problem, sizes), right(problem, sizes)
+    for assignment, roles in with_roles(tensors, slots):
+        if oracle.load(roles):
+            expected = output(oracle, inputs)
+            if expected is not None and expected.shape == found.shape and difference(found, expected) is None:
+                return assignment
+    return None
+
+
+def with_roles(tensors: Tensors, slots: Any, **options: Any) -> Iterator[tuple[Assignment, Roles]]:
+    for assignment in assignments(tensors, slots, **options):
+        roles = take(assignment, tensors, slots)
+        if roles is not None:
+            yield assignment, roles
+
+
+def likeliest(problem: str, made: Made, inputs: list[Any]) -> Tensor | None:
+    """What the reference gives with the weights in the roles that their names and order speak for."""
+    slots, oracle = slots_of(problem, made.sizes), right(problem, made.sizes)
+    for _, roles in with_roles(made.tensors, slots):
+        if oracle.load(roles):
+            return output(oracle, inputs)
+    return None
+
+
+def _fits(out: Tensor | None, shape: Tensor) -> bool:
+    return out is not None and out.shape == shape.shape
