@@ -62,7 +62,8 @@ def _read(path: Path) -> dict:
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _SafeLoader)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise BadInput("judge.problem-unreadable", file=path.name, detail=" ".join(str(error).split())) from None
+        detail = error.strerror if isinstance(error, OSError) else " ".join(str(error).split())
+        raise BadInput("judge.problem-unreadable", file=path.name, detail=detail) from None
     if not isinstance(content, dict):
         raise BadInput("judge.problem-unreadable", file=path.name, detail=type(content).__name__)
     return content
