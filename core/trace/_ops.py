@@ -1,5 +1,6 @@
 """What an operation is called, how its arguments are shown, and whether it viewed, copied or computed."""
 
+from functools import lru_cache
 from typing import Literal
 
 import torch
@@ -85,6 +86,12 @@ def writes_in_place(op: str) -> bool:
     return op == "setitem" or (op.endswith("_") and op not in _IN_PLACE_VIEWS)
 
 
+@lru_cache(maxsize=1024)
+def _nature(op: str) -> tuple[bool, bool]:
+    """Whether an operation only places elements, and whether it writes in place."""
+    return plain_name(op) in LAYOUT, writes_in_place(op)
+
+
 def kind_of(op: str, read: set[int], made: list[int]) -> Kind:
     """What the step did, from the storages it `read` and those its results lie in.
 
@@ -92,13 +99,12 @@ def kind_of(op: str, read: set[int], made: list[int]) -> Kind:
     storage is a copy where the operation only places elements, else it was computed. A step that raised made
     nothing: it is what it was meant to be.
     """
-    op = plain_name(op)
-    layout = op in LAYOUT
+    layout, writes = _nature(op)
     if not made or -1 in made:  # what cannot be seen is what it is meant to be
         return "view" if layout else "compute"
-    if writes_in_place(op):
+    if writes:
         return "copy" if layout else "compute"
-    if read and all(storage in read for storage in made):
+    if read.issuperset(made) and read:
         return "view"
     return "copy" if layout and read else "compute"
 

@@ -18,7 +18,9 @@ _INSIDE = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
 _outside: dict[str, bool] = {}  # file name -> whether its frames are the user's, not torch's or the tracer's
 _STACK_DEPTH = 8
 _PLACEHOLDERS = tuple(map(Tensor, range(16)))
+_NO_KWARGS: dict[str, Any] = {}
 _NO_INDICES: dict[int, torch.Tensor] = {}
+_PLAIN = frozenset((int, float, bool, str, type(None), slice, torch.dtype))  # arguments that are no tensors
 _new = tuple.__new__  # of a named tuple, in half the time
 _MHA_FORWARD = nn.MultiheadAttention.forward.__code__
 
@@ -69,7 +71,7 @@ class Recorder:
 
     def call(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         """Run one torch function and note it: what __torch_function__ and __torch_dispatch__ have to do."""
-        kwargs = kwargs or {}
+        kwargs = kwargs or _NO_KWARGS
         try:
             op = self._names[func]
         except KeyError:
@@ -97,7 +99,10 @@ class Recorder:
         inputs: tuple[Raw, ...], indices: dict, result: Any, error: Exception | None,
     ) -> None:  # fmt: skip
         made: list[torch.Tensor] = []
-        _pack((result,), made)
+        if isinstance(result, torch.Tensor):
+            made.append(result)
+        else:
+            _pack((result,), made)
         outputs = tuple([self.raw(t, True) for t in made])
         if not outputs and error is None:
             if op != "setitem":
@@ -116,13 +121,14 @@ class Recorder:
         try:
             storage = tensor.untyped_storage()
         except (RuntimeError, NotImplementedError):  # vmap's and others that have none
-            return Raw(tensor.shape, (0,) * tensor.dim(), 0, tensor.dtype, NO_STORAGE, tensor.requires_grad)
-        number = self._numbers.get(storage._cdata)
+            return Raw(tuple(tensor.shape), (0,) * tensor.dim(), 0, tensor.dtype, NO_STORAGE, tensor.requires_grad)
+        address = storage._cdata
+        number = self._numbers.get(address)
         if number is None:
-            number = self.storages.add(storage, made)
+            number = self.storages.add(address, storage, made)
         return _new(
             Raw,
-            (tensor.shape, tensor.stride(), tensor.storage_offset(), tensor.dtype, number, tensor.requires_grad,
+            (tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), tensor.dtype, number, tensor.requires_grad,
              id(tensor)),
         )  # fmt: skip
 
@@ -165,7 +171,9 @@ def _pack(values: Iterable[Any], tensors: list[torch.Tensor]) -> tuple:
     """`values` with each tensor put into `tensors` and replaced by its placeholder."""
     packed = []
     for value in values:
-        if isinstance(value, torch.Tensor):
+        if type(value) in _PLAIN:
+            packed.append(value)
+        elif isinstance(value, torch.Tensor):
             n = len(tensors)
             tensors.append(value)
             packed.append(_PLACEHOLDERS[n] if n < len(_PLACEHOLDERS) else Tensor(n))

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -55,16 +56,13 @@ class TensorState:
 
     # Layout stands in slots, the rest is worked out when it is asked for: a trace has hundreds of states.
     __slots__ = (
-        "_given", "_raw", "_ref", "_shared", "dtype", "offset", "requires_grad", "shape", "storage", "stride", "value",
+        "_raw", "_ref", "_shared", "dtype", "offset", "requires_grad", "shape", "storage", "stride", "value",
     )  # fmt: skip
 
-    def __init__(
-        self, raw: Raw, ref: "Ref", shared: "Shared", value: torch.Tensor | None = None, given: str | None = None
-    ) -> None:
-        shape, self.stride, self.offset, self.dtype, self.storage, self.requires_grad, _ = raw
-        self.shape: tuple[int, ...] = tuple(shape)
+    def __init__(self, raw: Raw, ref: "Ref", shared: "Shared", value: torch.Tensor | None = None) -> None:
+        self.shape, self.stride, self.offset, self.dtype, self.storage, self.requires_grad, _ = raw
         self.value = value
-        self._raw, self._ref, self._shared, self._given = raw, ref, shared, given
+        self._raw, self._ref, self._shared = raw, ref, shared
 
     def __repr__(self) -> str:
         name = f" {self.name}" if self.name else ""
@@ -80,7 +78,7 @@ class TensorState:
 
     @property
     def name(self) -> str | None:
-        return self._shared.parameter(self._raw) or self._given or self._shared.input_name(self._raw)
+        return self._shared.parameter(self._raw) or self._shared.input_name(self._raw, self._ref)
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -116,6 +114,7 @@ class TensorState:
         return self.numel * self.dtype.itemsize
 
 
+@lru_cache(maxsize=1024)  # the layouts of a model are few
 def is_contiguous(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
     """Whether elements lie in reading order without gaps (axes of size 1 may have any stride), as torch has it."""
     if 0 in shape:
@@ -151,15 +150,16 @@ class Storages:
         self._live = 0
         self._free = torch.UntypedStorage._free_weak_ref  # at exit torch may be gone before this is
 
-    def add(self, storage: torch.UntypedStorage, made: bool) -> int:
+    def add(self, address: int, storage: torch.UntypedStorage, made: bool) -> int:
         """The number of a storage seen for the first time; `made` says that the run has allocated it."""
-        number = self.numbers[storage._cdata] = len(self.nbytes)
-        self.nbytes.append(storage.nbytes())
+        number = self.numbers[address] = len(self.nbytes)
+        nbytes = storage.nbytes()
+        self.nbytes.append(nbytes)
         weak: Any = storage._weak_ref()
         self._weak.append(weak)
         if made:
             self._made.append((number, weak))
-            self._live += self.nbytes[number]
+            self._live += nbytes
         return number
 
     def numbered(self, named: Iterable[tuple[str, torch.Tensor]]) -> dict[int, list[tuple[str, tuple[int, ...]]]]:
@@ -174,11 +174,10 @@ class Storages:
     def live_bytes(self) -> int:
         """Bytes of the storages that the run has made and that are alive now."""
         expired = torch.UntypedStorage._expired
-        for _, weak in self._made:
-            if expired(weak):
-                self._made = [entry for entry in self._made if not expired(entry[1])]
-                self._live = sum([self.nbytes[number] for number, _ in self._made])
-                break
+        alive = [entry for entry in self._made if not expired(entry[1])]
+        if len(alive) != len(self._made):
+            self._made = alive
+            self._live = sum([self.nbytes[number] for number, _ in alive])
         return self._live
 
     def __del__(self) -> None:

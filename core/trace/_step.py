@@ -69,13 +69,15 @@ class Shared:
     def parameter(self, raw: Raw) -> str | None:
         return next((name for name, shape in self.labels.get(raw.storage, ()) if shape == raw.shape), None)
 
-    def input_name(self, raw: Raw) -> str | None:
+    def input_name(self, raw: Raw, ref: Ref) -> str | None:
+        if ref[0] < 0:  # one of `Trace.inputs`, two of which may lie in one place
+            return ref[1]
         return next((name for name, given in self._inputs.items() if given.place == raw.place), None)
 
     def states(self, raws: Sequence[Raw], refs: Sequence[Ref], values: Values) -> tuple[TensorState, ...]:
         if not values:
             return tuple([TensorState(raw, ref, self) for raw, ref in zip(raws, refs, strict=True)])
-        return tuple(TensorState(raw, ref, self, values.get(raw.place)) for raw, ref in zip(raws, refs, strict=True))
+        return tuple([TensorState(raw, ref, self, values.get(raw.place)) for raw, ref in zip(raws, refs, strict=True)])
 
 
 class Step:

@@ -64,7 +64,7 @@ class Trace:
     def inputs(self) -> dict[str, TensorState]:
         """The tensors of the arguments, by name."""
         return {
-            name: TensorState(raw, (-1, name, 0), self._shared, value, name)
+            name: TensorState(raw, (-1, name, 0), self._shared, value)
             for name, (raw, value) in self._raw_inputs.items()
         }
 
