@@ -9,32 +9,37 @@ from core.trace import Step, Trace
 from pages._ui import cache, chrome, links, state
 from pages._ui.i18n import lang, t
 from pages._ui.text import chip, write
-from pages._ui.walk.colours import COLOUR_BY, ColourBy
+from pages._ui.walk import parts
+from pages._ui.walk.colours import ColourBy
 from pages._ui.walk.listing import listing
 from pages._ui.walk.mistakes import Mistake, step_of
-from pages._ui.walk.parts import change, memory_strips, story, title
+from pages._ui.walk.step_map import pair_map
+from pages._ui.walk.view import colour
 
 NONE = "none"
 
 
-def switch() -> str:
-    """Choose a mistake, or none; returns its id."""
+def chosen() -> str:
+    """The id of the mistake that is switched on, or none: as the link or the switch has it."""
+    options = [NONE, *(entry.id for entry in pitfalls.catalogue())]
+    state.linked(state.WALK_MISTAKE, options, NONE)
+    return state.choice(state.WALK_MISTAKE, options, NONE)
+
+
+def switch() -> None:
+    """Choose a mistake, or none."""
     labels = {NONE: t("walk.mistake.none")}
     labels |= {entry.id: f"{entry.title[lang()]} · {entry.id}" for entry in pitfalls.catalogue()}
-    options = list(labels)
-    state.linked(state.WALK_MISTAKE, options, NONE)
     st.selectbox(
         t("walk.mistake"),
-        options,
+        list(labels),
         format_func=labels.__getitem__,
         key=state.WALK_MISTAKE,
         on_change=state.forget,
         args=(state.WALK_STEP,),  # another mistake starts where it parts from the right code
         persist_state="session",
-        width=380,
     )
     state.link(state.WALK_MISTAKE, NONE)
-    return state.choice(state.WALK_MISTAKE, options, NONE)
 
 
 def told(mistake: Mistake) -> None:
@@ -84,9 +89,8 @@ def _seen(mistake: Mistake) -> str:
 
 
 def compare(mistake: Mistake, step: int) -> None:
-    """One step (from 1) of both walks: right on the left, wrong on the right."""
-    by = state.choice(state.WALK_COLOUR, COLOUR_BY, COLOUR_BY[0])
-    index = step - 1
+    """One step (from 1) of both walks, right on the left, wrong on the right, and where it stands among all steps."""
+    by, index = colour(), step - 1
     if index == mistake.at:
         st.info(t("walk.mistake.parts_here"), icon=":material/call_split:")
     elif index < mistake.at:
@@ -97,6 +101,9 @@ def compare(mistake: Mistake, step: int) -> None:
         with column:
             st.markdown(f"**{t(f'walk.mistake.{side}')}**")
             _side(trace, step_of(trace, index), by)
+    with st.container(border=True):
+        st.html(f"<strong>{t('walk.map')}</strong>{parts.legend()}")
+        pair_map(mistake.right, mistake.wrong, mistake.at, index)
 
 
 def _side(trace: Trace | None, step: Step | None, by: ColourBy) -> None:
@@ -104,15 +111,13 @@ def _side(trace: Trace | None, step: Step | None, by: ColourBy) -> None:
         st.caption(t("walk.mistake.ended"))
         return
     with st.container(border=True):
-        st.html(title(step))
-        st.html(change(step, by))
-        st.markdown(story(step))
+        st.html(parts.told(step, by))
         if step.error is not None:
             st.code(f"{type(step.error).__name__}: {step.error}", None, wrap_lines=True)
             if isinstance(step.explanation, Explained):
                 chrome.teach(step.explanation)
         if step.output is not None:
-            st.html(memory_strips(step.output, step, by))
+            st.html(parts.memory_strips(step.output, step, by))
     st.html(listing(trace, step))
 
 

@@ -2,6 +2,7 @@
 
 import html
 
+from core.markup import parse
 from core.trace import Step, TensorState, view_legality
 from pages._ui.i18n import t
 from pages._ui.text import chip
@@ -62,8 +63,19 @@ def _spoken(tensor: TensorState) -> str:
     return ", ".join(f"{name} {size}".strip() for name, size in named_axes(tensor))
 
 
+def told(step: Step, by: ColourBy) -> str:
+    """A step in one piece: its title, its tensors before and after, its story."""
+    return f'{title(step)}{change(step, by)}<p class="hw-story">{_marked_up(story(step))}</p>'
+
+
+def _marked_up(text: str) -> str:
+    """The Markdown of a story as HTML."""
+    marks = {"code": '<span class="hw-mono">{}</span>', "bold": "<strong>{}</strong>"}
+    return "".join(marks.get(part.kind, "{}").format(html.escape(part.text)) for part in parse(text))
+
+
 def story(step: Step, names: list[str] | None = None) -> str:
-    """What the step did to memory, in one or two sentences filled from the step itself.
+    """What the step did to memory, in one or two sentences filled from the step itself; Markdown.
 
     `names` are what to call the axes of its output, where not by their meaning.
     """
@@ -97,16 +109,21 @@ def _mergeable(tensor: TensorState, names: list[str]) -> str:
 def memory_strips(out: TensorState, step: Step, by: ColourBy) -> str:
     """The memory of `out`, which the step made: as it is stored, and as the tensors before and after read it."""
     source = next((s for s in step.inputs if s.storage == out.storage and s.stride != out.stride), None)
-    more = t("walk.memory.shown", shown=min(memory.SHOWN, out.storage_size), size=out.storage_size)
-    colours = element_colours(out, by)
-    strips = [("walk.memory.stored", memory.storage_strip(out, colours))]
+    shown = memory.window(out)
+    more = t("walk.memory.shown", first=shown.start, last=shown.stop - 1, size=out.storage_size)
+    colours, names = element_colours(out, by), [name for name, _ in named_axes(out)]
+    read = [("walk.memory.after", memory.reading_strip(out, colours))]
     if source is not None:
-        strips.append(("walk.memory.before", memory.reading_strip(source, element_colours(source, by))))
-    strips.append(("walk.memory.after", memory.reading_strip(out, colours)))
-    jumps = [(name, f"+{stride}") for (name, _), stride in zip(named_axes(out), out.stride, strict=True)]
-    rows = f'<div class="hw-small hw-jumps">{t("walk.memory.jumps")} {chip(jumps)}</div>'
-    rows += "".join(f'<div class="hw-mute hw-small">{t(key)}</div>{strip}' for key, strip in strips)
-    return f'<strong>{t("walk.memory")}</strong> <span class="hw-mute hw-small">{more}</span>{rows}'
+        read.insert(0, ("walk.memory.before", memory.reading_strip(source, element_colours(source, by))))
+    stored = [t("walk.memory.stored"), t("walk.memory.jumps")]
+    if alone := [name for name, size in named_axes(out) if size == 1]:
+        stored.append(t("walk.memory.alone", axes=", ".join(alone)))
+    return (
+        f'<strong>{t("walk.memory")}</strong> <span class="hw-mute hw-small">{more}</span>'
+        f'<div class="hw-mute hw-small">{html.escape(" · ".join(stored))}</div>'
+        f"{memory.storage_strip(out, colours, names)}"
+        + "".join(f'<div class="hw-mute hw-small">{t(key)}</div>{strip}' for key, strip in read)
+    )
 
 
 def legend() -> str:

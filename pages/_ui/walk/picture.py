@@ -10,7 +10,9 @@ from PIL import Image
 from core.trace import TensorState
 
 _WIDEST = 190  # CSS pixels that one tensor may take, so that before and after stand side by side
+_TALLEST = 960  # as far as cells of one pixel allow: many large blocks are drawn smaller
 _CELL = 16  # of one element, where there is room
+_GAPS_FROM = 5  # CSS pixels an element: from here on there is room for a gap
 
 
 def blocks(state: TensorState, colours: np.ndarray, alt: str, label: str = "") -> str:
@@ -25,6 +27,8 @@ def blocks(state: TensorState, colours: np.ndarray, alt: str, label: str = "") -
     across = state.shape[-3] if len(state.shape) >= 4 else 1
     in_a_row = min(across, 4 if across * columns <= _WIDEST else 2)  # wide blocks go on in the next row
     cell = max(1, min(_CELL, (_WIDEST - 10 * in_a_row) // (in_a_row * columns)))
+    while cell > 1 and _height(len(colours), across, *colours.shape[1:3], cell) > _TALLEST:
+        cell -= 1
     drawn = []
     for i, block in enumerate(colours):
         caption = f"<figcaption>{html.escape(label)} {i % across}</figcaption>" if label else ""
@@ -34,13 +38,20 @@ def blocks(state: TensorState, colours: np.ndarray, alt: str, label: str = "") -
     return '<div class="hw-tensor">' + "".join(f"{row}{''.join(group)}</div>" for group in groups) + "</div>"
 
 
+def _height(count: int, across: int, rows: int, columns: int, cell: int) -> int:
+    """CSS pixels that `count` blocks take, `across` of them in a group, with their captions and gaps."""
+    in_a_row = max((_WIDEST + 8) // (columns * cell + 8), 1)
+    return count // across * -(-across // in_a_row) * (rows * cell + 24)
+
+
 def _image(block: np.ndarray, cell: int, alt: str) -> str:
-    """One block (rows, columns, 3) as a picture with `cell` pixels an element, gaps between them where they fit."""
+    """One block (rows, columns, 3) as a picture, `cell` CSS pixels an element, gaps between them where they fit."""
     rows, columns = block.shape[:2]
-    pixels = np.zeros((rows * cell, columns * cell, 4), dtype=np.uint8)
-    pixels[..., :3] = block.repeat(cell, axis=0).repeat(cell, axis=1)
-    pixels[..., 3] = 255
-    if cell >= 5:
+    pixels = block
+    if cell >= _GAPS_FROM:  # else one pixel an element, which the browser makes larger
+        pixels = np.zeros((rows * cell, columns * cell, 4), dtype=np.uint8)
+        pixels[..., :3] = block.repeat(cell, axis=0).repeat(cell, axis=1)
+        pixels[..., 3] = 255
         pixels[cell - 1 :: cell, :, 3] = 0
         pixels[:, cell - 1 :: cell, 3] = 0
     file = io.BytesIO()

@@ -1,6 +1,7 @@
 """The list of all steps: each row says shape, kind and stride, and a click or Enter on it goes there."""
 
 import html
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -10,15 +11,20 @@ from pages._ui.i18n import t
 from pages._ui.text import table
 from pages._ui.walk.parts import shape_chip, tag
 
-_KEY = "walk_map"
-# The table is the project's own HTML, everything in it escaped where it was made.
+# The table is the project's own HTML, everything in it escaped where it was made. It stays as it is from step to step,
+# only the lit row moves: to draw it anew took as long as all the rest of a step.
 _COMPONENT = st.components.v2.component(
     "headwise_step_map",
     html='<div class="hw-map"></div>',
     js="""
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".hw-map");
-  if (root.innerHTML !== data.table) root.innerHTML = data.table;
+  if (root.drawn !== data.table) root.innerHTML = root.drawn = data.table;
+  root.querySelectorAll("tbody tr").forEach((row, i) => {
+    row.classList.toggle("hw-lit", i === data.lit);
+    if (i === data.lit) row.setAttribute("aria-current", "step");
+    else row.removeAttribute("aria-current");
+  });
   root.onclick = (event) => {
     const button = event.target.closest("tr")?.querySelector("button");
     if (button) setTriggerValue("step", Number(button.textContent));
@@ -29,25 +35,40 @@ export default function ({ data, parentElement, setTriggerValue }) {
 )
 
 
-def step_map(trace: Trace, current: Step) -> None:
-    """Show the list; choosing a row moves the walk there."""
+def step_map(trace: Trace, current: int) -> None:
+    """Show the list, the step at index `current` lit; choosing a row moves the walk there."""
     columns = ("step", "line", "name", "op", "shape", "kind", "stride")
-    head = [t(f"walk.column.{column}") for column in columns]
-    drawn = table(head, [_row(step) for step in trace], lit=current.index)
-    last = len(trace)
+    _mount("walk_map", [t(f"walk.column.{column}") for column in columns], [_row(step) for step in trace], current)
+
+
+def pair_map(right: Trace | None, wrong: Trace | None, parting: int, current: int) -> None:
+    """The same for two walks side by side; the step at index `parting`, at which they part, is marked."""
+    rows = []
+    for i in range(max(len(right or ()), len(wrong or ()))):
+        sign = f' <span class="hw-tag hw-part">{t("walk.mistake.part")}</span>' if i == parting else ""
+        rows.append((_go(i) + sign, _brief(right, i), _brief(wrong, i)))
+    _mount("walk_pair", [t("walk.column.step"), t("walk.mistake.right"), t("walk.mistake.wrong")], rows, current)
+
+
+def _mount(key: str, head: Sequence[str], rows: Sequence[Sequence[str]], current: int) -> None:
+    last = len(rows)
 
     def go() -> None:
-        chosen = state.trigger(_KEY, "step")
+        chosen = state.trigger(key, "step")
         if isinstance(chosen, int) and 1 <= chosen <= last:
             state.put(state.WALK_STEP, chosen)
             state.by_hand(state.WALK_TICK)
 
-    _COMPONENT(data={"table": drawn}, key=_KEY, on_step_change=go)
+    _COMPONENT(data={"table": table(head, rows), "lit": current}, key=key, on_step_change=go)
+
+
+def _go(index: int) -> str:
+    return f'<button type="button">{index + 1}</button>'
 
 
 def _row(step: Step) -> tuple[str, ...]:
     return (
-        f'<button type="button">{step.index + 1}</button>',
+        _go(step.index),
         str(step.source.line),
         f'<span class="hw-mono">{html.escape(step.name or "")}</span>',
         f'<span class="hw-mono">{html.escape(step.op)}</span>',
@@ -55,3 +76,12 @@ def _row(step: Step) -> tuple[str, ...]:
         tag(step),
         f'<span class="hw-mono">{step.output.stride}</span>' if step.output else "",
     )
+
+
+def _brief(trace: Trace | None, index: int) -> str:
+    """A step in one cell; empty where the walk has ended by then."""
+    if trace is None or index >= len(trace):
+        return ""
+    step = trace[index]
+    shape = shape_chip(step.output) if step.output else ""
+    return f'<div class="hw-brief"><span class="hw-mono">{html.escape(step.op)}</span>{shape}{tag(step)}</div>'

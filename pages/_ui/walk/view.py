@@ -5,9 +5,9 @@ import streamlit as st
 from core.trace import Trace
 from pages._ui import state
 from pages._ui.i18n import t
-from pages._ui.walk.colours import COLOUR_BY
+from pages._ui.walk.colours import COLOUR_BY, ColourBy
 from pages._ui.walk.listing import listing
-from pages._ui.walk.parts import change, legend, memory_strips, story, title
+from pages._ui.walk.parts import legend, memory_strips, told
 from pages._ui.walk.runs import DEFAULTS, KINDS, LABELS, LIMITS, SIZES, Setup
 from pages._ui.walk.step_map import step_map
 
@@ -28,7 +28,9 @@ def setup_choice() -> Setup:
     for name in SIZES[kind]:
         key = state.WALK_SIZES[name]
         low, high = LIMITS[name]
-        st.number_input(key, low, high, DEFAULTS[name], key=key, bind="query-params", width=96)
+        st.number_input(
+            key, low, high, DEFAULTS[name], key=key, bind="query-params", width=66 if name == "d_model" else 54
+        )
         sizes[name] = state.whole_number(key, low, high, DEFAULTS[name])
     hood = st.toggle(t("walk.hood"), key=state.WALK_HOOD, bind="query-params", help=t("walk.hood.help"))
     return Setup(kind, **sizes, under_the_hood=bool(hood))
@@ -48,22 +50,24 @@ def colour_choice() -> None:
     state.link(state.WALK_COLOUR, COLOUR_BY[0])
 
 
+def colour() -> ColourBy:
+    """What was chosen there."""
+    return state.choice(state.WALK_COLOUR, COLOUR_BY, COLOUR_BY[0])
+
+
 def walk(trace: Trace, number: int) -> None:
     """One step of a trace, from 1: source, tensors before and after, memory, and where it stands among all steps."""
     step = trace[number - 1]
-    by = state.choice(state.WALK_COLOUR, COLOUR_BY, COLOUR_BY[0])
+    by = colour()
     source, tensors = st.columns([9, 10], gap="small")
     with source:
         st.html(listing(trace, step))
     with tensors:
         with st.container(border=True):
-            st.html(title(step))
-            st.html(change(step, by))
-            st.markdown(story(step))
+            st.html(told(step, by))
         if step.output is not None:
             with st.container(border=True):
                 st.html(memory_strips(step.output, step, by))
     with st.container(border=True):
-        st.markdown(f"**{t('walk.map')}**")
-        step_map(trace, step)
-        st.html(legend())
+        st.html(f"<strong>{t('walk.map')}</strong>{legend()}")
+        step_map(trace, step.index)
