@@ -1,4 +1,5 @@
-"""Runs a submission once more with one of its operations changed, to see whether that is the cause."""
+"""Runs a submission once more with one of its operations changed, to see whether that is the cause; and notes where its
+weights are made."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -42,13 +43,36 @@ class Edited(TorchFunctionMode):
         return result
 
 
+class Births(TorchFunctionMode):
+    """While it is on, notes on which lines of the submission every new storage was made, innermost first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._born: dict[int, tuple[list[int], Any]] = {}
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, Tensor):
+            storage = result.untyped_storage()
+            self._born.setdefault(storage._cdata, (_lines(), storage))  # kept, so that no other takes its address
+        return result
+
+    def lines(self, tensors: Mapping[str, Tensor]) -> dict[str, list[int]]:
+        """For each tensor the lines on which it was made."""
+        return {name: self._born.get(t.untyped_storage()._cdata, ([], None))[0] for name, t in tensors.items()}
+
+
 def _line() -> int | None:
-    frame = sys._getframe(2)
+    return next(iter(_lines(3)), None)
+
+
+def _lines(up: int = 2) -> list[int]:
+    frame, found = sys._getframe(up), []
     while frame is not None:
         if frame.f_code.co_filename == FILENAME:
-            return frame.f_lineno
+            found.append(frame.f_lineno)
         frame = frame.f_back
-    return None
+    return found
 
 
 def _identity(call: Call, _: Any) -> Call:

@@ -57,6 +57,8 @@ class Examination:
     first: Trial | None = None
     assignment: Assignment | None = None
     masked: list[Trial] = field(default_factory=list)
+    only_first: bool = False
+    """Whether more was returned than the output, which was noted and is left out from then on."""
     quiet: bool = False
     """Whether dropout is taken out of a submission that is not the same twice, so that its numbers can be looked at."""
 
@@ -98,7 +100,10 @@ class Examination:
         return next((check for check in self.checks if check.id == id and not check.passed), None)
 
     def call(self, made: Made, inputs: list[Any], mask: Tensor | None = None, **options: Any) -> Call:
-        return self.subject.call(made, inputs, mask, **{"quiet": self.quiet, **options})
+        call = self.subject.call(made, inputs, mask, **{"quiet": self.quiet, **options})
+        if self.only_first and call.raw.get("kind") == "tuple" and call.out is not None:
+            call.raw |= {"kind": "tensor", "out": call.out}
+        return call
 
     def expected(self, made: Made, inputs: list[Any], mask: Tensor | None = None) -> Tensor | None:
         """What the reference gives with the weights that were found; None where it refuses, or none were found."""
@@ -132,6 +137,9 @@ class Examination:
             fault = None
         self._add("runs", fault)
         self.first.fault = fault
+        self.only_first = fault is not None and fault.reason == "returns" and not self.reference.cached
+        if self.only_first and call.out is not None:
+            call.raw |= {"kind": "tensor", "out": call.out}
         return fault is None or (fault.reason in ("returns", "nan") and _fits(call.out, shape))
 
     def _repeats(self) -> None:
@@ -293,8 +301,10 @@ class Examination:
             return
         made = self.subject.make(base.sizes, training=True, values=base.tensors.values)
         inputs = self.subject.draw.inputs(self.reference, base.sizes)
-        call = self.call(made, inputs)
+        call = self.call(made, inputs, trace=True, quiet=False)
         fault = raised(call.error) if call.error else None
+        if fault is None and _drops_scores(call.raw["trace"]):
+            fault = Fault("drops-scores")
         expected = self.expected(base, inputs)
         if fault is None and expected is not None:
             fault = fault_of(self.call(made, inputs, quiet=True), expected, cached=self.reference.cached)
@@ -382,6 +392,15 @@ def likeliest(problem: str, made: Made, inputs: list[Any]) -> Tensor | None:
         if oracle.load(roles):
             return output(oracle, inputs)
     return None
+
+
+def _drops_scores(steps: list[dict[str, Any]]) -> bool:
+    """Whether dropout falls on scores that go into a softmax afterwards."""
+    from core.judge.diagnose.tape import Tape
+
+    tape = Tape(steps)
+    first = tape.softmaxes[0].index if tape.softmaxes else -1
+    return any(tape.first_score < step.index < first for step in tape.named("dropout"))
 
 
 def _fits(out: Tensor | None, shape: Tensor) -> bool:

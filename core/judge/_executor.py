@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from core.judge._edits import Edited
+from core.judge._edits import Births, Edited
 from core.judge._tape import describe_trace
 from core.trace import record
 
@@ -60,12 +60,15 @@ class Executor:
 
     def _make(self, action: Mapping[str, Any]) -> dict[str, Any]:
         self._made.pop(action["as"], None)
-        made = self._callable(*action["args"])
+        births = Births()
+        with births:
+            made = self._callable(*action["args"])
         if not isinstance(made, nn.Module):
             return {"error": {"type": "NotAModule", "text": type(made).__name__, "line": None}}
         dtype = getattr(torch, action["dtype"])
-        made.to(dtype)
         hidden = dict(hidden_tensors(made))
+        born = births.lines({**dict(made.named_parameters()), **hidden})
+        made.to(dtype)
         for tensor in hidden.values():
             tensor.data = tensor.data.to(dtype)
         made.train(action["training"])
@@ -79,6 +82,7 @@ class Executor:
             "linear": sorted(linear),
             "buffers": {name: list(b.shape) for name, b in made.named_buffers()},
             "state": sorted(made.state_dict()),
+            "born": born,
         }
 
     def _weights(self, action: Mapping[str, Any]) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class Oracle:
             return True
         given = {f"w_{role}": pair for role, pair in roles.items()}
         layers = dict(self.module.named_children())
-        if "w_qkv" in layers:
+        if "w_qkv" in layers and "w_qkv" not in given:
             if not all(f"w_{role}" in given for role in "qkv"):
                 return False
             parts = [given.pop(f"w_{role}") for role in "qkv"]

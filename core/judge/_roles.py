@@ -48,7 +48,9 @@ class Slot:
 @dataclass(frozen=True)
 class Recipe:
     """How a role's weight is read from a module's tensors: from `source` (a name, or a pattern of names whose tensors
-    are stacked), with axis `axis` as the one that meets the other side, the `part` of its rows."""
+    are stacked), with axis `axis` as the one that meets the other side. `kind` is the part of its rows: "all"; a "block"
+    that comes `after` those of other roles; the rows at `place` of `of` "inner" each head, or "last" in each feature,
+    between those of the roles `after`."""
 
     source: str
     axis: int
@@ -153,8 +155,9 @@ def _parts(source: str, axis: int, slot: Slot, others: Sequence[Slot]) -> Iterat
             yield Recipe(source, axis, "block", after=tuple(s.role for s in before), of=len(others) + 1)
     if all(s.rows == slot.rows for s in others) and slot.heads > 1:
         for place in range(len(others) + 1):
-            yield Recipe(source, axis, "inner", place=place, of=len(others) + 1)
-            yield Recipe(source, axis, "last", place=place, of=len(others) + 1)
+            peers = tuple(s.role for s in others)
+            yield Recipe(source, axis, "inner", after=peers, place=place, of=len(others) + 1)
+            yield Recipe(source, axis, "last", after=peers, place=place, of=len(others) + 1)
 
 
 def _weight(tensor: Tensor, recipe: Recipe, slot: Slot, slots: Sequence[Slot]) -> Tensor | None:

@@ -26,7 +26,8 @@ class Made:
     tensors: Tensors = field(default_factory=lambda: Tensors({}))
     parameters: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
-    state: tuple[str, ...] = ()
+    born: dict[str, list[int]] = field(default_factory=dict)
+    """The lines on which each parameter was made, innermost first."""
     error: dict[str, Any] | None = None
 
 
@@ -96,7 +97,7 @@ class Subject:
         written = self._ask(do="weights", of=key, values=dict(values))
         tensors = Tensors(dict(values), frozenset(reply["linear"]))
         return Made(
-            key, sizes, tensors, tuple(reply["parameters"]), tuple(reply["hidden"]), tuple(reply["state"]),
+            key, sizes, tensors, tuple(reply["parameters"]), tuple(reply["hidden"]), reply["born"],
             error=written.get("error"),
         )  # fmt: skip
 

@@ -1,0 +1,126 @@
+"""Names the mistake: which of the catalogue it is, on which line, and how we know.
+
+First what gives the same numbers (`match`), then what the checks themselves show (`habits`), then what an error says
+(`loud`). Where nothing fits, nothing is said here: the verdict shows the first step that departs instead.
+"""
+
+import time
+from dataclasses import replace
+
+from core.judge._examine import Examination, with_roles
+from core.judge._oracle import slots_of
+from core.judge.diagnose import habits, loud, match, turned
+from core.judge.diagnose.choose import prefer
+from core.judge.diagnose.findings import Finding
+from core.judge.diagnose.locate import Places
+from core.judge.diagnose.match import Match, Variant
+from core.judge.diagnose.tape import Tape
+
+__all__ = ["Finding", "diagnose"]
+
+# Mistakes that only show on other inputs than those that are matched, or in other ways than by numbers.
+_PAIR_SECONDS = 0.6
+_NOT_BY_NUMBERS = frozenset(
+    "no-divisibility-check params-unregistered graph-broken dropout-always-on dropout-before-softmax returns-wrong-thing "
+    "softmax-unstable mask-half-overflow gqa-no-sharing-check cache-aliased check-weights-not-copied check-nan-passes "
+    "mha-api-averaged mha-api-weights-off cross-batch-unchecked mask-finite-fill".split()
+)
+
+
+def diagnose(exam: Examination, source: str) -> list[Finding]:
+    """The findings on a submission that did not pass, the surest first."""
+    if exam.passed:
+        return []
+    base, first = exam.base, exam.first
+    if base is None or first is None:
+        return loud.of_loading(exam, source)
+    places = _places(exam, source)
+    found: list[Finding] = []
+    variants = [v for v in match.variants_of(exam.problem) if v.ids[0] not in _NOT_BY_NUMBERS]
+    start: list[Match] = []
+    if first.fault is not None and first.fault.reason != "returns" or exam.failed("numbers"):
+        start = prefer(match.plain(exam, variants, [first]), places)
+        if not start and first.call.error is None:
+            start = _first_pair(exam, variants, places)
+        for one in start[:1]:
+            found += [_finding(id, places, "error" if one.loud else "match") for id in one.variant.ids]
+        found = [_typed(exam, finding) for finding in found]
+    if first.call.error is None and not places.plain.output_projections and _lacks_output(exam, places):
+        found.append(_finding("output-projection-missing", places, "match"))
+    if not found and first.call.error is not None:
+        found += loud.of_error(exam, places)
+    found += _masks(exam, variants, start, places)
+    found += habits.of_checks(exam, places, variants, found)
+    unique = {finding.pitfall: finding for finding in reversed(found)}
+    return sorted(unique.values(), key=lambda f: f.confidence != "proved")
+
+
+def _masks(exam: Examination, variants: list[Variant], start: list[Match], places: Places) -> list[Finding]:
+    """What is wrong with the masks, on top of what is wrong without them."""
+    trials = exam.masked
+    if not trials or all(t.fault is None and t.expected is not None for t in trials) or exam.first is None:
+        return []
+    if start:
+        explained = any(match.plain(exam, [one.variant], trials) for one in start)
+        if explained or start[0].loud:
+            return []
+        masked = [v for v in variants if v.ids[0].startswith(("mask-", "sdpa-", "mha-api-"))]
+        both = match.pairs(exam.problem, [one.variant for one in start[:2]], masked)
+        matches = prefer(match.plain(exam, list(both), trials), places)
+        return [_finding(m.variant.ids[1], places, "match") for m in matches[:1]]
+    matches = prefer(match.plain(exam, variants, [exam.first, *trials]), places)
+    if not matches:
+        return turned.of_masks(exam, places)
+    return [_finding(id, places, "match") for m in matches[:1] for id in m.variant.ids]
+
+
+def _first_pair(exam: Examination, variants: list[Variant], places: Places) -> list[Match]:
+    """Two mistakes at once, one of a kind each, leaving out kinds that the run shows to be right."""
+    assert exam.first is not None
+    groups = [[v for v in variants if v.ids[0] in ids] for ids in places.plain_suspects()]
+    until = time.monotonic() + _PAIR_SECONDS
+    for i, one in enumerate(groups):
+        for other in groups[i + 1 :]:
+            for pair in match.pairs(exam.problem, one, other):
+                if found := match.plain(exam, [pair], [exam.first]):
+                    return found
+                if time.monotonic() > until:
+                    return []
+    return []
+
+
+def _lacks_output(exam: Examination, places: Places) -> bool:
+    """Whether the weights play every role but the output's."""
+    if exam.base is None or exam.reference.arguments is None:
+        return False
+    slots = slots_of(exam.problem, exam.base.sizes)
+    inner = tuple(slot for slot in slots if not slot.merges)
+    return next(with_roles(exam.base.tensors, slots), None) is None and (
+        next(with_roles(exam.base.tensors, inner), None) is not None
+    )
+
+
+def _typed(exam: Examination, finding: Finding) -> Finding:
+    """Another dtype's line is found in a run in half precision."""
+    if finding.pitfall != "hard-coded-device-dtype":
+        return finding
+    return replace(finding, span=habits.other_dtype(exam, "float16"))
+
+
+def _finding(id: str, places: Places, proof: str) -> Finding:
+    return Finding(id, places.of(id), proof)  # type: ignore[arg-type]
+
+
+def _places(exam: Examination, source: str) -> Places:
+    base, first = exam.base, exam.first
+    assert base is not None and first is not None
+    plain = Tape(first.call.raw.get("trace", []))
+    masked = Tape([])
+    wrong = next((t for t in exam.masked if t.fault is not None), exam.masked[0] if exam.masked else None)
+    if wrong is not None:
+        masked = Tape(exam.call(base, wrong.inputs, wrong.mask, trace=True).raw.get("trace", []))
+    elif exam.reference.cached and first.call.cache is not None:
+        x = exam.subject.draw.normal(base.sizes["B"], 3, base.sizes["d_model"])
+        past = exam.call(base, first.inputs)
+        masked = Tape(exam.call(base, [x], cache=past, trace=True).raw.get("trace", []))
+    return Places(plain, masked, base.born, source, exam.reference.call)

@@ -1,0 +1,131 @@
+"""What the checks show by themselves: chance, gradients, parameters, sizes, dtypes, caches."""
+
+from collections.abc import Sequence
+
+from core.judge import _cases
+from core.judge._examine import Examination
+from core.judge.diagnose import match
+from core.judge.diagnose.findings import Finding
+from core.judge.diagnose.locate import Places
+from core.judge.diagnose.match import Variant
+from core.judge.diagnose.tape import Span, Tape
+
+_DRAWN = ("uniform_", "normal_", "kaiming_uniform_", "xavier_uniform_", "rand", "randn", "trunc_normal_")
+
+
+def of_checks(
+    exam: Examination, places: Places, variants: Sequence[Variant], known: Sequence[Finding]
+) -> list[Finding]:
+    """The findings that failed checks prove; `known` are those that were made already."""
+    found: list[Finding] = []
+
+    def add(id: str, span: Span | None, proof: str = "check") -> None:
+        found.append(Finding(id, span, proof))  # type: ignore[arg-type]
+
+    runs, evaluated = exam.failed("runs"), exam.failed("eval")
+    if runs and runs.fault and runs.fault.reason == "returns":
+        add("returns-wrong-thing", places.of("returns-wrong-thing"))
+    if evaluated:
+        drawn = [s for s in places.plain.steps if s.op in _DRAWN]
+        if drawn and not places.plain.named("dropout"):
+            add("layer-made-in-forward", drawn[0].span)
+        else:
+            add("dropout-always-on", places.of("dropout-always-on"))
+    if exam.failed("state") and exam.base is not None:
+        born = next((lines for name, lines in exam.base.born.items() if name in exam.base.hidden and lines), [])
+        add("params-unregistered", places.line(born[-1]) if born else None)
+    accepted = exam.failed("arguments")
+    if accepted:
+        id = "gqa-no-sharing-check" if "n_kv_heads" in accepted.case else "no-divisibility-check"
+        add(id, places.of(id))
+    training = exam.failed("training")
+    if training and training.fault and training.fault.reason == "drops-scores":
+        add("dropout-before-softmax", places.of("dropout-before-softmax"))
+    if exam.failed("large") and not exam.failed("numbers"):
+        add("softmax-unstable", places.of("softmax-unstable"))
+    if exam.failed("gradients") and not known:
+        found += _gradients(exam, places)
+    if not exam.failed("numbers"):
+        found += _sizes(exam, places)
+    found += _half(exam, places, [*known, *found])
+    if exam.reference.cached:
+        found += _caches(exam, places, variants, [*known, *found])
+    return found
+
+
+def _gradients(exam: Examination, places: Places) -> list[Finding]:
+    """Without the step that cuts the graph, every gradient is there."""
+    failed = exam.failed("gradients")
+    assert exam.base is not None and failed is not None and failed.fault is not None
+    inputs = exam.subject.draw.inputs(exam.reference, exam.base.sizes)
+    for op in ("detach", "detach_"):
+        edits = [{"op": op, "line": None, "do": "identity"}]
+        if places.plain.named(op):
+            call = exam.call(exam.base, inputs, grad=True, edits=edits)
+            grads = call.raw.get("grads") or {}
+            if call.error is None and grads and all(g is not None for g in grads.values()):
+                return [Finding("graph-broken", places.first(places.plain.named(op)), "edit")]
+    line = failed.fault.params.get("line")
+    return [Finding("graph-broken", places.line(line) or places.of("graph-broken"), "check")]
+
+
+def _sizes(exam: Examination, places: Places) -> list[Finding]:
+    sizes, reuse = exam.failed("sizes"), exam.failed("reuse")
+    if sizes and sizes.fault and sizes.case.endswith("= 1") and places.plain.named("squeeze", "squeeze_"):
+        return [Finding("squeezed-axis", places.of("squeezed-axis"), "check")]
+    failed = sizes or reuse
+    if failed is None or failed.fault is None or failed.fault.reason in ("returns", "no-roles"):
+        return []
+    line = places.line(failed.fault.params.get("line"))
+    literal = [s for s in places.plain.splits if s.op in ("view", "reshape", "unflatten", "expand")]
+    return [Finding("hard-coded-size", line or places.first(literal, places.plain.steps), "check")]
+
+
+def _half(exam: Examination, places: Places, known: Sequence[Finding]) -> list[Finding]:
+    half = exam.failed("half")
+    if half is None or half.fault is None or exam.base is None:
+        return []
+    text, line = str(half.fault.params.get("text", "")), half.fault.params.get("line")
+    if "overflow" in text:
+        return [Finding("mask-half-overflow", places.line(line) or places.of("mask-half-overflow"), "check")]
+    typed = half.fault.reason == "dtype" or "dtype" in text or "scalar type" in text or "same type" in text
+    if not typed:
+        return []
+    return [Finding("hard-coded-device-dtype", other_dtype(exam, half.case) or places.line(line), "check")]
+
+
+def other_dtype(exam: Examination, dtype: str) -> Span | None:
+    """The first step of a run in `dtype` that makes another float dtype of it."""
+    import torch
+
+    assert exam.base is not None
+    made = exam.subject.make(exam.base.sizes, dtype=dtype, values=exam.base.tensors.values)
+    if made.error is not None:
+        return None
+    halves = [t.to(getattr(torch, dtype)) if isinstance(t, torch.Tensor) else t for t in exam.first.inputs]  # type: ignore[union-attr]
+    tape = Tape(exam.call(made, halves, trace=True).raw.get("trace", []))
+    for step in tape.steps:
+        floats = [o for o in step.outputs if "float" in o["dtype"] and o["dtype"] != dtype]
+        if floats and step.line > 0:
+            return step.span
+    return None
+
+
+def _caches(
+    exam: Examination, places: Places, variants: Sequence[Variant], known: Sequence[Finding]
+) -> list[Finding]:
+    found: list[Finding] = []
+    shape, chunks, aliasing = exam.failed("cache"), exam.failed("chunks"), exam.failed("aliasing")
+    assert exam.base is not None
+    if chunks and not known and chunks.fault and exam.assignment is not None:
+        for m in match.chunked(exam, variants, _cases.CHUNKS[0])[:1]:
+            found += [Finding(id, places.of(id), "match") for id in m.variant.ids]
+    if shape and shape.fault and shape.fault.reason == "cache-shape":
+        sizes, (k, *_) = exam.base.sizes, shape.fault.params["found"]
+        if len(k) == 4 and k[1] == sizes["H"] != sizes["H_kv"]:
+            found.append(Finding("cache-expanded", places.of("cache-expanded"), "check"))
+        elif not found and len(k) == 4 and k[2] != shape.fault.params["T"] and k[0] == sizes["B"] and k[1] == sizes["H_kv"]:
+            found.append(Finding("cache-not-grown", places.of("cache-not-grown"), "check"))
+    if aliasing and not chunks:
+        found.append(Finding("cache-aliased", places.of("cache-aliased"), "check"))
+    return found

@@ -1,0 +1,362 @@
+"""On which lines of the submission a mistake stands: the step of its own run that makes it.
+
+Where the mistake is that something is missing, the line is that of the step at which it is missed: a mask that is not
+used is missed where the scores are normalised, a scale where they are computed.
+"""
+
+import ast
+from collections.abc import Callable, Iterable
+
+from core.judge.diagnose.tape import REPEATS, Span, Step, Tape
+
+Steps = Iterable[Step]
+
+
+class Places:
+    """Finds lines, from a run without a mask (`plain`), one with a mask (`masked`), where the parameters were made
+    (`born`: name → lines, innermost first) and the source."""
+
+    def __init__(self, plain: Tape, masked: Tape, born: dict[str, list[int]], source: str, call: str) -> None:
+        self.plain, self.masked, self.born, self.source, self.call = plain, masked or plain, born, source, call
+        self._lines = source.splitlines()
+
+    def of(self, pitfall: str) -> Span | None:
+        """The span of a pitfall of the catalogue; None where it cannot be told."""
+        if pitfall not in _PLACES:
+            return None
+        return _PLACES[pitfall](self)
+
+    def plain_suspects(self) -> list[frozenset[str]]:
+        """Kinds of mistakes that a run without a mask does not clear: of each kind there is at most one."""
+        kinds = [_CAUSALS, _GROUPS, _SPLITS, _MERGES, _VALUES]
+        if not self.plain.normalises_keys:
+            kinds.append(_SOFTMAX_KINDS)
+        if not self.plain.scales_by_root:
+            kinds.append(_SCALES)
+        return [frozenset(kind) for kind in kinds]
+
+    def line(self, number: int | None) -> Span | None:
+        """A whole line, without its indentation."""
+        if number is None or not 1 <= number <= len(self._lines):
+            return None
+        text = self._lines[number - 1]
+        return number, number, len(text) - len(text.lstrip()), len(text.rstrip())
+
+    def first(self, *groups: Steps) -> Span | None:
+        """The first step of the first group that has any, in the submission's own lines."""
+        for group in groups:
+            for step in group:
+                if step.line > 0:
+                    return step.span
+        return None
+
+    def last(self, *groups: Steps) -> Span | None:
+        return self.first(*(list(group)[::-1] for group in groups))
+
+    def returned(self) -> Span | None:
+        """The last return of the function, or of the class's forward."""
+        try:
+            tree = ast.parse(self.source)
+        except SyntaxError:
+            return None
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == self.call:
+                forward = [n for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n.name in ("forward", self.call)]
+                returns = [n for f in forward[:1] for n in ast.walk(f) if isinstance(n, ast.Return)]
+                if returns:
+                    last = max(returns, key=lambda n: n.lineno)
+                    return last.lineno, last.end_lineno or last.lineno, last.col_offset, last.end_col_offset or 0
+        return None
+
+    def condition(self, line: int) -> Span | None:
+        """The test of the innermost `if` that the line stands under."""
+        found = None
+        for node in ast.walk(ast.parse(self.source)):
+            if isinstance(node, ast.If) and node.body[0].lineno <= line <= (node.end_lineno or line):
+                if found is None or node.lineno > found.lineno:
+                    found = node
+        return found and (found.lineno, found.test.end_lineno or found.lineno, found.test.col_offset, found.test.end_col_offset or 0)
+
+    def made(self, *roles: str) -> Span | None:
+        """The line on which the first parameter, whose name speaks of one of the roles, was made: the outermost one."""
+        from core.judge._roles import hinted
+
+        for name, lines in self.born.items():
+            if lines and (not roles or hinted(name) & set(roles)):
+                return self.line(lines[-1])
+        return next((self.line(lines[-1]) for lines in self.born.values() if lines), None)
+
+
+def _softmax(p: Places) -> Span | None:
+    return p.first(p.masked.softmaxes, p.masked.kernels)
+
+
+def _scale(p: Places) -> Span | None:
+    before = [s for s in p.plain.scalings if s.index not in p.plain.after_softmax]
+    kernels = [s for s in p.plain.kernels if "scale" in s.options]
+    folded = [s for s in p.plain.scores if {"alpha", "beta"} & set(s.options)]
+    return p.last(kernels, before, folded, p.plain.scores)
+
+
+def _scale_after(p: Places) -> Span | None:
+    return p.first([s for s in p.plain.scalings if s.index in p.plain.after_softmax], p.plain.mixes)
+
+
+def _score(p: Places) -> Span | None:
+    return p.first(p.plain.scores)
+
+
+def _key(p: Places) -> Span | None:
+    """The transpose right before the scores, else the product itself."""
+    for step in p.plain.scores:
+        turned = [s for s in p.plain.steps[: step.index] if s.is_layout and s.line == step.line]
+        return p.last(turned, [step])
+    return None
+
+
+def _mix(p: Places) -> Span | None:
+    return p.first(p.plain.mixes)
+
+
+def _mask_use(p: Places) -> Span | None:
+    return p.first([s for s in p.masked.mask_steps if s.index in p.masked.from_x], p.masked.mask_steps, _causal_steps(p))
+
+
+def _mask_inverted(p: Places) -> Span | None:
+    """Where the mask is turned round, if that is not where it is used."""
+    turned = [s for s in p.masked.mask_makers if s.op in ("bitwise_not", "logical_not", "eq", "ne", "rsub", "sub")]
+    return p.last(turned) or _mask_use(p)
+
+
+def _mask_shape(p: Places) -> Span | None:
+    shaped = [s for s in p.masked.mask_makers if s.op in ("unsqueeze", "view", "reshape", "unflatten", "transpose", "permute")]
+    indexed = [s for s in p.masked.mask_makers if s.op == "getitem"]
+    return p.first(shaped, indexed) or _mask_use(p)
+
+
+def _mask_missed(p: Places) -> Span | None:
+    return p.first(p.masked.softmaxes, p.masked.kernels, p.masked.scores)
+
+
+def _causal_steps(p: Places) -> list[Step]:
+    return [*p.plain.triangles, *p.plain.fills]
+
+
+def _causal(p: Places) -> Span | None:
+    return p.last(p.plain.triangles) or p.first(p.plain.fills, p.plain.softmaxes, p.plain.kernels)
+
+
+def _causal_missing(p: Places) -> Span | None:
+    """Where a mask is used only under a condition, the condition; else where it is missed."""
+    if p.plain.fills and p.masked is not p.plain and not p.masked.fills:
+        test = p.condition(p.plain.fills[0].line)
+        if test is not None:
+            return test
+    return p.first(p.plain.fills, p.plain.softmaxes, p.plain.kernels, p.plain.scores)
+
+
+def _split(p: Places) -> Span | None:
+    """The step that cuts the features into heads: the first that gives a tensor one more axis."""
+    cuts = [s for s in p.plain.splits if s.inputs and len(s.outputs[0]["shape"]) > len(s.inputs[0]["shape"])]
+    return p.first(cuts, p.plain.splits, p.plain.scores)
+
+
+def _split_permute(p: Places) -> Span | None:
+    turned = [s for s in p.plain.splits if s.op in ("permute", "transpose", "movedim", "swapaxes", "mT", "T")]
+    return p.first(turned) or _split(p)
+
+
+def _no_transpose(p: Places) -> Span | None:
+    """Where an einsum says which axes meet, it is there; else where heads are cut."""
+    sums = [s for s in p.plain.scores if s.op == "einsum"]
+    return p.first(sums) or _split(p)
+
+
+def _merge(p: Places) -> Span | None:
+    shaped = [s for s in p.plain.merges if s.op in ("reshape", "view", "flatten", "cat")]
+    return p.last(shaped, p.plain.merges, p.plain.mixes)
+
+
+def _merge_permute(p: Places) -> Span | None:
+    turned = [s for s in p.plain.merges if s.op in ("permute", "transpose", "movedim", "swapaxes", "mT", "T")]
+    return p.first(turned) or _merge(p)
+
+
+def _mean(p: Places) -> Span | None:
+    sums = [s for s in p.plain.steps if s.op in ("mean", "sum", "amax", "max", "add", "add_") and s.index > p.plain.last_mix]
+    return p.first(sums) or _merge(p)
+
+
+def _output(p: Places) -> Span | None:
+    return p.first(p.plain.output_projections) or p.returned()
+
+
+def _no_output(p: Places) -> Span | None:
+    return p.last(p.plain.steps[p.plain.last_mix :]) if p.plain.steps else p.returned()
+
+
+def _projection(p: Places) -> Span | None:
+    return p.first(p.plain.projections)
+
+
+def _shared(p: Places) -> Span | None:
+    """Where the weight that has several roles was made."""
+    names = [s["name"] for step in p.plain.projections[:1] for s in step.inputs if s["parameter"]]
+    lines = p.born.get(names[0] or "", []) if names else []
+    return p.line(lines[-1]) if lines else _projection(p)
+
+
+def _activation(p: Places) -> Span | None:
+    bent = [s for s in p.plain.steps if s.op in ("relu", "gelu", "tanh", "sigmoid", "silu", "leaky_relu", "elu")]
+    return p.first(bent) or _projection(p)
+
+
+def _value(p: Places) -> Span | None:
+    """The slice that makes v, where all three are cut from one tensor; else the product that v goes into."""
+    cuts = [s for s in p.plain.splits if s.op in ("getitem", "chunk", "split", "unbind", "narrow", "select")]
+    return p.last([s for s in cuts if s.op == "getitem"]) or _mix(p)
+
+
+def _repeat(p: Places) -> Span | None:
+    steps = [s for s in p.plain.splits if s.op in REPEATS and not s.line == 0 and _grows(s)]
+    picks = [s for s in p.plain.splits if s.op in ("getitem", "index_select") and any("tensor" in str(g) for g in s.given[1:])]
+    return p.first([s for s in steps if s.op != "getitem"], picks, p.plain.scores)
+
+
+def _repeat_outer(p: Places) -> Span | None:
+    steps = [s for s in p.plain.splits if s.op in REPEATS and s.op not in ("getitem", "cat", "stack") and _grows(s)]
+    return steps[0].outer if steps else _cat(p)
+
+
+def _grows(step: Step) -> bool:
+    before, after = step.inputs[0]["shape"] if step.inputs else [], step.outputs[0]["shape"] if step.outputs else []
+    count = lambda shape: __import__("math").prod(shape)  # noqa: E731
+    return count(after) > count(before)
+
+
+def _averaged(p: Places) -> Span | None:
+    picked = [s for s in p.plain.splits if s.op in ("getitem", "mean", "index_select", "narrow")]
+    means = [s for s in p.plain.steps if s.op == "mean" and s.index < p.plain.first_score]
+    return p.first(means, [s for s in picks_with_step(picked)], p.plain.scores)
+
+
+def picks_with_step(steps: Iterable[Step]) -> list[Step]:
+    """Slices that leave something out along an axis."""
+    return [s for s in steps if "slice" in str(s.given[1:]) or s.op != "getitem"]
+
+
+def _kv_made(p: Places) -> Span | None:
+    return p.made("k", "v")
+
+
+def _cat(p: Places) -> Span | None:
+    joined = [s for s in p.masked.steps if s.op in ("cat", "concat", "stack", "setitem", "copy_", "index_copy_")]
+    return p.first(joined)
+
+
+def _written(p: Places) -> Span | None:
+    written = [s for s in p.masked.steps if s.op in ("setitem", "copy_", "index_copy_") or s.op.endswith("_")]
+    return p.first(written) or p.returned()
+
+
+def _rope(p: Places) -> Span | None:
+    turned = [s for s in p.plain.steps if s.op in ("cos", "sin", "polar", "outer", "arange")]
+    return p.first(turned) or _projection(p)
+
+
+def _dropout(p: Places) -> Span | None:
+    return p.first(p.plain.named("dropout", "dropout_"), p.plain.kernels)
+
+
+def _mha(p: Places) -> Span | None:
+    return p.first(p.masked.kernels)
+
+
+def _squeeze(p: Places) -> Span | None:
+    return p.last(p.plain.named("squeeze", "squeeze_")) or p.returned()
+
+
+def _detach(p: Places) -> Span | None:
+    cut = p.plain.named("detach", "detach_", "numpy", "item", "setitem", "tensor")
+    return p.first(cut) or p.first(p.plain.softmaxes)
+
+
+def _online(p: Places) -> Span | None:
+    return p.last([s for s in p.plain.steps if s.op in ("add", "add_", "mul", "mul_", "iadd")])
+
+
+_PLACES: dict[str, Callable[[Places], Span | None]] = {
+    **dict.fromkeys(("split-view-direct", "split-swapped-factors", "split-fold-into-batch", "split-raw-input"), _split),
+    **dict.fromkeys(("no-divisibility-check", "split-tensor-called"), _split),
+    "split-no-transpose": _no_transpose,
+    "split-wrong-permute": _split_permute,
+    "head-dim-wrong": lambda p: p.made("q", "k"),
+    **dict.fromkeys(
+        ("scale-missing", "scale-by-d-model", "scale-no-sqrt", "scale-multiplied", "scale-wrong-quantity", "scale-twice"),
+        _scale,
+    ),
+    "mla-scale-latent": _scale,
+    "scale-after-softmax": _scale_after,
+    "key-wrong-transpose": _key,
+    **dict.fromkeys(("qk-swapped", "einsum-reused-letter", "gqa-no-repeat"), _score),
+    "value-is-key": _value,
+    "attn-transposed": _mix,
+    "projection-activation": _activation,
+    **dict.fromkeys(("projection-wrong-width", "projection-bias-mismatch"), _projection),
+    "projection-shared": _shared,
+    "projection-weight-transposed": _projection,
+    **dict.fromkeys(
+        ("softmax-over-queries", "softmax-over-heads", "softmax-over-batch", "softmax-flattened", "softmax-unstable"),
+        _softmax,
+    ),
+    "softmax-sum-multiplied": _softmax,
+    "softmax-missing": _mix,
+    "mask-ignored": _mask_missed,
+    **dict.fromkeys(("mask-inverted", "mha-api-polarity"), _mask_inverted),
+    **dict.fromkeys(("mask-wrong-broadcast", "mask-transposed", "mha-api-mask-shape"), _mask_shape),
+    **dict.fromkeys(("cross-self-mask", "mask-expanded-in-place"), _mask_shape),
+    **dict.fromkeys(
+        (
+            "mask-filled-with-zero", "mask-tiny-fill", "mask-finite-fill", "mask-result-dropped", "mask-zero-times-inf",
+            "mask-nan-leaks", "mask-after-softmax", "mask-added", "mask-multiplied", "mask-half-overflow",
+            "mask-row-all-false-nan", "mask-nan-patched-late", "mask-bool-subtracted", "mask-fill-not-bool",
+            "mask-additive-as-binary", "sdpa-float-mask", "sdpa-mask-and-causal",
+        ),
+        _mask_use,
+    ),
+    **dict.fromkeys(("causal-off-by-one", "causal-wrong-triangle", "window-off-by-one", "causal-ignores-cache"), _causal),
+    **dict.fromkeys(("causal-missing", "mha-api-causal-hint"), _causal_missing),
+    **dict.fromkeys(("merge-no-transpose", "merge-view-noncontiguous", "merge-unfold-order"), _merge),
+    "merge-wrong-permute": _merge_permute,
+    "merge-mean-heads": _mean,
+    "output-projection-missing": _no_output,
+    "output-projection-per-head": _output,
+    "layer-made-in-forward": _output,
+    "params-unregistered": lambda p: p.made(),
+    "graph-broken": _detach,
+    **dict.fromkeys(("dropout-before-softmax", "dropout-always-on"), _dropout),
+    "squeezed-axis": _squeeze,
+    **dict.fromkeys(("batch-first-confused", "mha-api-layout", "mha-api-averaged", "mha-api-weights-off"), _mha),
+    **dict.fromkeys(("returns-wrong-thing", "cache-not-grown"), Places.returned),
+    **dict.fromkeys(("gqa-repeat-order", "gqa-repeat-wrong-axis", "gqa-repeat-wrong-count"), _repeat),
+    **dict.fromkeys(("gqa-view-after-expand", "mla-rope-key-per-head"), _repeat),
+    "gqa-fused-thirds": lambda p: p.first([s for s in p.plain.splits if s.op in ("chunk", "split", "tensor_split")]),
+    "gqa-kv-full-size": _kv_made,
+    "gqa-kv-averaged": _averaged,
+    "gqa-no-sharing-check": lambda p: p.first(p.plain.splits),
+    **dict.fromkeys(("cache-wrong-axis", "cache-order", "mla-cache-expanded"), _cat),
+    "cache-expanded": _repeat_outer,
+    "cache-aliased": _written,
+    **dict.fromkeys(
+        ("rope-wrong-axis", "rope-on-values", "rope-position-restarts", "rope-pairs-mixed", "rope-names-swapped"), _rope
+    ),
+    **dict.fromkeys(("cross-roles-swapped", "cross-batch-unchecked"), _projection),
+    **dict.fromkeys(("online-not-rescaled", "online-finite-start"), _online),
+}
+_SCALES = ("scale-missing", "scale-by-d-model", "scale-no-sqrt", "scale-multiplied", "scale-wrong-quantity")
+_SOFTMAX_KINDS = ("softmax-over-queries", "softmax-over-heads", "softmax-over-batch", "softmax-flattened", "softmax-missing")
+_CAUSALS = ("causal-off-by-one", "causal-wrong-triangle", "causal-missing")
+_GROUPS = ("gqa-repeat-order", "gqa-repeat-wrong-axis", "gqa-kv-averaged")
+_SPLITS = ("split-view-direct", "split-no-transpose", "split-swapped-factors", "split-fold-into-batch", "key-wrong-transpose")
+_MERGES = ("merge-no-transpose", "merge-wrong-permute", "output-projection-missing", "merge-mean-heads")
+_VALUES = ("value-is-key", "attn-transposed", "qk-swapped", "projection-shared")

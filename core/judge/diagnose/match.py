@@ -1,0 +1,210 @@
+"""Runs the catalogue of mistakes on a submission's own weights: which of them gives exactly what it gave?
+
+An equal output, to float64's rounding on inputs drawn for this verdict, proves the mistake whatever the style. Calls
+without a mask come first; what the masks change is looked for on top of what was found there.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from core.errors import BadInput
+from core.judge import _cases
+from core.judge._compare import difference
+from core.judge._examine import Examination, Trial, with_roles
+from core.judge._oracle import Oracle, Roles, slots_of
+from core.judge._roles import Slot
+from core.pitfalls import REFERENCES, Changed, Entry, Form, catalogue, change
+
+_ROLES_TRIED = 3
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A reference with the changes of some entries of the catalogue in it."""
+
+    ids: tuple[str, ...]
+    forms: tuple[Form, ...]
+    changed: Changed
+    slots: tuple[Slot, ...]
+    oracle: Oracle | None
+    """None where the class cannot be made."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """A variant that gives what the submission gave, with these weights."""
+
+    variant: Variant
+    roles: Roles
+    loud: bool = False
+    """Whether both raise the same error: then no numbers were compared."""
+    rank: int = 0
+    """0 for the likeliest roles."""
+
+
+def plain(exam: Examination, variants: Sequence[Variant], trials: Sequence[Trial]) -> list[Match]:
+    """The variants that give the same as the submission on all `trials`."""
+    found = []
+    for variant in variants:
+        for rank, roles in enumerate(_roles(exam, variant.slots)):
+            if variant.oracle is not None and variant.oracle.load(roles):
+                told = [_same(variant.oracle, trial) for trial in trials]
+                if all(told):
+                    found.append(Match(variant, roles, all(t == "error" for t in told), rank))
+                    break
+    return found
+
+
+def chunked(exam: Examination, variants: Sequence[Variant], chunks: Sequence[int]) -> list[Match]:
+    """The variants that give the same as the submission where the tokens come in chunks."""
+    assert exam.base is not None
+    x = exam.subject.draw.normal(exam.base.sizes["B"], sum(chunks), exam.base.sizes["d_model"])
+    outs, errors, past = [], [], None
+    for piece in x.split(list(chunks), dim=1):
+        past = exam.call(exam.base, [piece], cache=past)
+        outs.append(past.out)
+        errors.append(past.error)
+        if past.error is not None:
+            break
+    found = []
+    for variant in variants:
+        for roles in _roles(exam, variant.slots):
+            if variant.oracle is not None and variant.oracle.load(roles):
+                told = _chunks_same(variant.oracle, x.split(list(chunks), dim=1), outs, errors)
+                if told:
+                    found.append(Match(variant, roles, loud=told == "error"))
+    return found
+
+
+def _chunks_same(oracle: Oracle, pieces: Sequence[Tensor], outs: Sequence[Any], errors: Sequence[Any]) -> str:
+    past: Any = None
+    for piece, found, error in zip(pieces, outs, errors, strict=False):
+        try:
+            with torch.no_grad():
+                out, past = oracle(piece, past)
+        except Exception as raised:  # noqa: BLE001
+            return "error" if error and error["text"] == str(raised) else ""
+        if error is not None or found is None or not isinstance(out, Tensor) or difference(found, out) is not None:
+            return ""
+    return "numbers"
+
+
+@cache
+def variants_of(problem: str) -> tuple[Variant, ...]:
+    """Every form of every entry that changes a reference of this problem, built on the generic sizes."""
+    found = [
+        _variant(problem, name, ((entry, form),))
+        for entry in catalogue()
+        for form in entry.forms
+        for name in form.references
+        if REFERENCES[name].problem == problem
+    ]
+    return tuple(v for v in found if v is not None)
+
+
+def pairs(problem: str, first: Sequence[Variant], second: Sequence[Variant]) -> Iterator[Variant]:
+    """Both mistakes at once, where they can be made in one reference."""
+    entries = {entry.id: entry for entry in catalogue()}
+    for a in first:
+        for b in second:
+            if a.changed.reference.name == b.changed.reference.name and a.ids != b.ids:
+                made = ((entries[a.ids[0]], a.forms[0]), (entries[b.ids[0]], b.forms[0]))
+                variant = _variant(problem, a.changed.reference.name, made)
+                if variant is not None:
+                    yield variant
+
+
+def _variant(problem: str, name: str, made: Sequence[tuple[Entry, Form]]) -> Variant | None:
+    try:
+        changed = change(name, [c for _, form in made for c in form.changes], label="+".join(e.id for e, _ in made))
+    except BadInput:  # the changes overlap
+        return None
+    ids, forms = tuple(e.id for e, _ in made), tuple(f for _, f in made)
+    sizes = _cases.generic()
+    try:
+        oracle = Oracle(changed, sizes)
+    except Exception:  # noqa: BLE001  wrong classes raise what they like
+        return Variant(ids, forms, changed, (), None)
+    return Variant(ids, forms, changed, _slots(problem, oracle.module, sizes), oracle)
+
+
+def _slots(problem: str, module: nn.Module | None, sizes: _cases.Sizes) -> tuple[Slot, ...]:
+    """The roles that a variant's own layers have, which may differ in size from the reference's."""
+    if module is None:
+        return ()
+    usual = {slot.role: slot for slot in slots_of(problem, sizes)}
+    found = []
+    for name, layer in module.named_children():
+        if not isinstance(layer, nn.Linear):
+            continue
+        outer, inner = layer.weight.shape
+        role = name.removeprefix("w_")
+        if role == "qkv" and outer != usual["q"].rows and outer % 3 == 0:
+            found += [_slot(r, outer // 3, inner, sizes) for r in "qkv"]
+        elif role == "o":
+            found.append(_slot("o", inner, outer, sizes, merges=True))
+        else:
+            found.append(_slot(role, outer, inner, sizes))
+    return tuple(found)
+
+
+def _slot(role: str, rows: int, other: int, sizes: _cases.Sizes, *, merges: bool = False) -> Slot:
+    d_h = sizes["d_h"]
+    heads = rows // d_h if rows % d_h == 0 else 1
+    return Slot(role, heads, rows // heads, other, merges)
+
+
+def _roles(exam: Examination, slots: tuple[Slot, ...]) -> list[Roles]:
+    """The likeliest ways in which the submission's weights play the roles."""
+    if not slots:
+        return [{}]
+    assert exam.base is not None
+    usual = slots == slots_of(exam.problem, exam.base.sizes)
+    if usual and exam.assignment:
+        from core.judge._roles import take
+
+        roles = take(exam.assignment, exam.base.tensors, slots)
+        return [roles] if roles is not None else []
+    key = f"roles {slots}"
+    known: dict[str, list[Roles]] = exam.__dict__.setdefault("known_roles", {})
+    if key not in known:
+        found = with_roles(exam.base.tensors, slots)
+        known[key] = [roles for _, (_, roles) in zip(range(_ROLES_TRIED), found, strict=False)]
+        if not known[key]:
+            known[key] = _without_output(exam, slots)
+    return known[key]
+
+
+def _without_output(exam: Examination, slots: tuple[Slot, ...]) -> list[Roles]:
+    """The roles of a module that has no output projection: an identity plays its role."""
+    out = next((slot for slot in slots if slot.merges), None)
+    if out is None or out.rows != out.other or exam.base is None:
+        return []
+    found = with_roles(exam.base.tensors, tuple(slot for slot in slots if not slot.merges))
+    eye = torch.eye(out.rows, dtype=torch.float64)
+    return [{**roles, "o": (eye, None)} for _, (_, roles) in zip(range(_ROLES_TRIED), found, strict=False)]
+
+
+def _same(oracle: Oracle, trial: Trial) -> str:
+    """ "numbers" or "error" where the variant does what the submission did, "" where it does not."""
+    error = trial.call.error
+    try:
+        with torch.no_grad():
+            result: Any = oracle(*trial.inputs) if trial.mask is None else oracle(*trial.inputs, mask=trial.mask)
+    except Exception as raised:  # noqa: BLE001
+        return "error" if error and error["text"] == str(raised) and error["type"] == type(raised).__name__ else ""
+    if error is not None:
+        return ""
+    out, found = (result[0] if isinstance(result, tuple) else result), trial.call.out
+    if not isinstance(out, Tensor) or found is None or out.shape != found.shape:
+        return ""
+    lost = ~out.isfinite()
+    if not torch.equal(lost, ~found.isfinite()):
+        return ""
+    fault = difference(found.masked_fill(lost, 0.0), out.masked_fill(lost, 0.0))
+    return "numbers" if fault is None else ""
