@@ -145,12 +145,14 @@ def submitted(key: str) -> str | None:
 
 def submit(key: str) -> None:
     """Ask for the text to be run, as Ctrl/⌘+Enter does. A callback, for a button."""
+    _take(key, "draft")  # it may come with the click, and its own callback after this one
     state.put(f"{key}_submitted", state.get(f"{key}_text", ""))
     state.put(f"{key}_asked", True)
 
 
 def replace(key: str, text: str) -> None:
     """Put another text there, such as the starter, and forget what was submitted. A callback. Undo takes it back."""
+    _take(key, "draft")
     state.put(f"{key}_text", _plain(text))
     state.put(f"{key}_at", state.get(f"{key}_at", 0) + 1)
     state.forget(f"{key}_submitted")
@@ -188,10 +190,15 @@ def _drawn(source: str, key: str, draft: str | None, marks: list[dict], read_onl
             "phrases": {phrase: t(f"editor.phrase.{name}") for phrase, name in _PHRASES.items()},
         },
         on_draft_change=lambda: _take(key, "draft"),
-        on_run_change=lambda: _take(key, "run"),
+        on_run_change=lambda: _run(key),
     )
     if state.get(f"{key}_asked", False):
         st.rerun()
+
+
+def _run(key: str) -> None:
+    _take(key, "run")
+    submit(key)
 
 
 def _take(key: str, name: str) -> None:
@@ -205,8 +212,6 @@ def _take(key: str, name: str) -> None:
     if at >= state.get(f"{key}_at", 0):
         state.put(f"{key}_text", text)
         state.put(f"{key}_at", at)
-    if name == "run":
-        submit(key)
 
 
 def _worded(mark: Mark) -> dict:

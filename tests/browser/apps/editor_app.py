@@ -1,6 +1,7 @@
 """An editor and all that a page does with one, for the tests beside it. There is no judge: it marks each `wrong`."""
 
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
@@ -32,11 +33,13 @@ def room() -> None:
     edited = editor.editor(STARTER, key=KEY, draft=DRAFT, findings=found)
     if edited.run:
         state.put("runs", state.get("runs", 0) + 1)
+        time.sleep(0.5)  # as a judge does
     st.button("Run", on_click=editor.submit, args=(KEY,))
     st.button("Reset", on_click=editor.replace, args=(KEY, STARTER))
     st.button("Line 3", on_click=editor.focus, args=(KEY, 3))
-    st.button("Nothing", shortcut="x")
-    st.text(f"runs: {state.get('runs', 0)}")
+    if st.button("Key", shortcut="x"):
+        state.put("keys", state.get("keys", 0) + 1)
+    st.text(f"runs: {state.get('runs', 0)}, keys: {state.get('keys', 0)}")
     st.code(repr(edited.text), language=None)
     st.code(repr(edited.submitted), language=None)
 

@@ -36,20 +36,23 @@ class Editor {
     const restored = draft !== null && draft.at > data.at && draft.text.length <= data.limit;
     if (restored) this.at = draft.at;
     this.kept = this.at;
+    const status = this.status();
     root.style.height = `min(${data.height}px, 75vh)`;
     this.view = new EditorView({
       parent: root,
-      state: EditorState.create({ doc: restored ? draft.text : data.text, extensions: this.extensions() }),
+      state: EditorState.create({ doc: restored ? draft.text : data.text, extensions: this.extensions(status) }),
     });
-    this.leave = () => this.keep();
-    window.addEventListener("pagehide", this.leave);
+    this.onLeave = () => this.keep();
+    window.addEventListener("pagehide", this.onLeave);
+    this.onClick = () => this.tell();
+    window.addEventListener("click", this.onClick);
     // What is typed here is for the editor alone: Streamlit takes single letters, and the page's buttons have keys too.
     root.onkeydown = (event) => event.stopPropagation();
     this.apply();
     this.tell();
   }
 
-  extensions() {
+  extensions(status) {
     return [
       Prec.high(
         keymap.of([
@@ -78,13 +81,13 @@ class Editor {
         { key: "Escape", run: () => this.release(true) },
       ]),
       looks,
-      showPanel.of(() => this.status()),
+      showPanel.of(() => ({ dom: status })),
       EditorState.changeFilter.of((transaction) => this.fits(transaction)),
       EditorView.updateListener.of((update) => this.changed(update)),
       EditorView.domEventHandlers({
-        blur: () => {
+        blur: (event) => {
           this.release(false);
-          this.flush();
+          this.left(event.relatedTarget);
         },
         // The last of the composed text arrives after this event.
         compositionend: () => void setTimeout(() => this.component.isLate && this.update(this.component)),
@@ -173,6 +176,15 @@ class Editor {
     this.timer = setTimeout(() => (this.view.composing ? this.later() : this.flush()), PAUSE);
   }
 
+  // Where the focus goes on to a button, its click follows so closely that Streamlit may send the two as one message,
+  // which reruns what the first of them reruns: the click has to be the first (`onClick`), or else it would be lost.
+  // A link makes no message of that kind, and is the last chance to tell.
+  left(next) {
+    this.keep();
+    if (next?.closest("a")) this.tell();
+    else if (this.at !== this.told) this.later();
+  }
+
   flush() {
     this.keep();
     this.tell();
@@ -229,7 +241,7 @@ class Editor {
     this.said = dom.appendChild(document.createElement("p"));
     this.said.setAttribute("role", "status");
     this.said.hidden = true;
-    return { dom };
+    return dom;
   }
 
   say(words = this.free ? this.component.data.words.leave : atCursor(this.view.state)) {
@@ -240,7 +252,8 @@ class Editor {
 
   destroy() {
     clearTimeout(this.timer);
-    window.removeEventListener("pagehide", this.leave);
+    window.removeEventListener("pagehide", this.onLeave);
+    window.removeEventListener("click", this.onClick);
     this.keep();
     this.view.destroy();
   }

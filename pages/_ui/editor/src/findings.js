@@ -1,5 +1,5 @@
 // Findings in the text: a sign in the gutter, a line under the expression, the message on hover and in the status line.
-import { ChangeSet, StateEffect, StateField, Text } from "@codemirror/state";
+import { ChangeSet, MapMode, StateEffect, StateField, Text } from "@codemirror/state";
 import { Decoration, EditorView, GutterMarker, gutter, hoverTooltip } from "@codemirror/view";
 
 const SIGNS = { proved: "!", likely: "?", error: "×" };
@@ -7,7 +7,7 @@ const RANK = ["likely", "proved", "error"];
 
 export const setFindings = StateEffect.define();
 
-// Each {from, to, severity, label}; moved along with what is typed, gone when its expression is deleted.
+// Each {from, to, severity, label}; moved along with what is typed, gone when an end of its expression is deleted.
 const field = StateField.define({
   create: () => [],
   update(found, transaction) {
@@ -49,9 +49,10 @@ function difference(old, now) {
 }
 
 function moved(one, changes) {
-  const from = changes.mapPos(one.from, 1);
-  const to = changes.mapPos(one.to, -1);
-  return from < to || one.from === one.to ? { ...one, from, to: Math.max(from, to) } : null;
+  const isPoint = one.from === one.to;
+  const from = changes.mapPos(one.from, 1, isPoint ? MapMode.Simple : MapMode.TrackAfter);
+  const to = isPoint ? from : changes.mapPos(one.to, -1, MapMode.TrackBefore);
+  return from === null || to === null ? null : { ...one, from, to };
 }
 
 function underlined(found) {

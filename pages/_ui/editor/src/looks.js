@@ -6,26 +6,26 @@ import { tags } from "@lezer/highlight";
 
 const tinted = (colour, percent) => `color-mix(in srgb, ${colour} ${percent}%, transparent)`;
 const TEXT = "var(--st-text-color)";
-const COLOUR = { error: "var(--st-red-color)", proved: "var(--st-red-color)", likely: "var(--st-orange-color)" };
+const HUE = { error: "red", proved: "red", likely: "orange" };
 const LINE = { error: "wavy", proved: "solid", likely: "dashed" };
 
-const found = Object.entries(COLOUR).flatMap(([severity, colour]) => [
-  [
-    `.cm-finding.cm-${severity}`,
-    {
-      textDecoration: `underline ${LINE[severity]} ${colour} 2px`,
-      textUnderlineOffset: "3px",
-      textDecorationSkipInk: "none",
-      backgroundColor: tinted(colour, 14),
-    },
-  ],
-  [
-    `.cm-sign.cm-${severity}`,
+const found = Object.entries(HUE).flatMap(([severity, hue]) => {
+  const [line, dark] = [`var(--st-${hue}-color)`, `var(--st-${hue}-text-color)`];
+  const underlined = {
+    textDecoration: `underline ${LINE[severity]} ${line} 2px`,
+    textUnderlineOffset: "3px",
+    textDecorationSkipInk: "none",
+    backgroundColor: tinted(line, 14),
+  };
+  const sign =
     severity === "likely"
-      ? { border: `1.5px dashed ${colour}`, color: "var(--st-orange-text-color)" }
-      : { border: `1.5px solid ${colour}`, backgroundColor: colour, color: "var(--st-background-color)" },
-  ],
-]);
+      ? { border: `1.5px dashed ${line}`, color: dark }
+      : { border: `1.5px solid ${dark}`, backgroundColor: dark, color: "var(--st-background-color)" };
+  return [
+    [`.cm-finding.cm-${severity}`, underlined],
+    [`.cm-sign.cm-${severity}`, sign],
+  ];
+});
 
 const theme = EditorView.theme({
   "&": {
@@ -34,13 +34,16 @@ const theme = EditorView.theme({
     backgroundColor: "var(--st-code-background-color)",
     border: "1px solid var(--st-border-color)",
     borderRadius: "var(--st-base-radius)",
-    fontSize: "var(--st-code-font-size)",
     overflow: "hidden",
   },
   "&.cm-focused": { outline: "2px solid var(--st-primary-color)", outlineOffset: "-1px" },
-  ".cm-scroller": { fontFamily: "var(--st-code-font)", lineHeight: "1.6", overscrollBehavior: "auto" },
+  ".cm-scroller": { fontFamily: "var(--st-code-font)", fontSize: "var(--st-code-font-size)", lineHeight: "1.6" },
   ".cm-content": { caretColor: TEXT, padding: "8px 0" },
-  ".cm-line": { padding: "0 8px 0 calc(6px + var(--in, 0ch) + 4ch)", textIndent: "calc(-1 * (var(--in, 0ch) + 4ch))" },
+  ".cm-line": {
+    "--hang": "calc(var(--in, 0ch) + 4ch)",
+    padding: "0 8px 0 calc(6px + var(--hang))",
+    textIndent: "calc(-1 * var(--hang))",
+  },
   ".cm-gutters": {
     backgroundColor: "transparent",
     border: "none",
@@ -100,8 +103,10 @@ const theme = EditorView.theme({
   },
   ".cm-panel.cm-search [name=close]": { color: TEXT, fontSize: "18px" },
   "@media (pointer: coarse)": {
-    "&": { fontSize: "16px" }, // below it a phone zooms in on the first tap and stays there
-    ".cm-status .cm-hint": { display: "none" },
+    ".cm-scroller": { fontSize: "16px" }, // below it a phone zooms in on the first tap and stays there
+    ".cm-line": { "--hang": "calc(min(var(--in, 0ch), 4ch) + 2ch)" },
+    // Of keys, and in the way of the finger: what a finding says stands in the status line.
+    ".cm-status .cm-hint, .cm-tooltip": { display: "none" },
   },
 });
 
