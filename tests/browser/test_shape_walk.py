@@ -1,11 +1,13 @@
 """Through the Shape walk with the keyboard, and in another language."""
 
 import re
+from itertools import pairwise
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FloatRect, Locator, Page, expect
 
-from tests.browser.visiting import Open, is_titled
+from core.errors import LANGS
+from tests.browser.visiting import WORDS, Open, is_titled
 
 pytestmark = pytest.mark.browser
 
@@ -32,6 +34,7 @@ def test_the_arrow_keys_move_the_step(visit: Open) -> None:
     page.keyboard.press("ArrowLeft")
     at_step(page, 3)
     seen.check()
+    assert "default value" not in seen.server.log()  # Streamlit's warning of a widget that is given its value twice
 
 
 def test_a_link_opens_at_its_step_and_its_sizes(visit: Open) -> None:
@@ -59,4 +62,45 @@ def test_sizes_that_cannot_work_say_why(visit: Open) -> None:
     page = seen.open("/shape_walk?lang=en&d_model=10&H=4")
     expect(page.get_by_role("alert")).to_contain_text("d_model = 10")
     expect(page.get_by_role("slider")).to_have_count(0)
+    seen.check()
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_the_controls_take_one_row_on_a_laptop(visit: Open, lang: str) -> None:
+    seen = visit(viewport={"width": 1280, "height": 900})
+    page = seen.open(f"/shape_walk?lang={lang}&attention=GQA&L=64&d_model=256&H=16&H_kv=16")
+    controls = [page.get_by_role("spinbutton").nth(i) for i in range(5)]
+    controls += [page.get_by_role("combobox"), page.get_by_role("radio", name="MHA")]
+    bottoms = [box["y"] + box["height"] for box in map(box_of, controls)]
+    assert max(bottoms) - min(bottoms) < 12
+    seen.check()
+
+
+def box_of(place: Locator) -> FloatRect:
+    box = place.bounding_box()
+    assert box is not None
+    return box
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_an_arrow_points_at_the_neighbour(visit: Open, width: int) -> None:
+    page = visit(viewport={"width": width, "height": 844}).open("/shape_walk?lang=en&attention=GQA&step=6")
+    cells, arrows = page.locator(".hw-row i"), page.locator(".hw-arrows .hw-jump")
+    expect(arrows).to_have_count(3)
+    for i, stride in enumerate((1, 4, 8)):  # d_h, H_kv, L
+        arrow, cell = box_of(arrows.nth(i)), box_of(cells.nth(stride))
+        assert cell["x"] < arrow["x"] + arrow["width"] - 5 < cell["x"] + cell["width"]  # its head's point
+        assert abs(arrow["y"] + arrow["height"] - cell["y"]) < 3
+    labels = [box_of(page.locator(".hw-arrows .hw-chip").nth(i)) for i in range(3)]
+    assert all(above["y"] + above["height"] <= below["y"] for below, above in pairwise(labels))
+
+
+def test_a_click_in_the_list_of_both_walks_goes_there(visit: Open) -> None:
+    seen = visit()
+    page = seen.open("/shape_walk?lang=en&mistake=split-view-direct")
+    parting = page.locator("tr[aria-current=step]")
+    expect(parting).to_contain_text(WORDS["en"]["walk.mistake.part"])
+    page.locator(".hw-map tbody tr").nth(8).click()
+    at_step(page, 9)
+    expect(parting).not_to_contain_text(WORDS["en"]["walk.mistake.part"])
     seen.check()

@@ -1,5 +1,6 @@
 """The mistake switch: every mistake of the catalogue can be walked, and the page says what really happens."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -66,6 +67,30 @@ def test_a_loud_mistake_is_explained_in_three_parts(open_page: Open, lang: str) 
     app = open_page("shape_walk", mistake="head-dim-wrong", lang=lang)
     explained = app.warning[0].value
     assert all(i18n.catalogue(lang)[f"frame.{part}"] in explained for part in ("given", "expected", "action"))
+
+
+def test_the_list_of_both_walks_marks_where_they_part(open_page: Open, lang: str) -> None:
+    mistake = mistakes.run("split-no-transpose")
+    app = open_page("shape_walk", mistake="split-no-transpose", step="1", lang=lang)
+    (component,) = app.get("bidi_component")
+    sent = json.loads(component.proto.json)
+    _, *rows = sent["table"].split("<tr")[1:]
+    assert len(rows) == mistake.last
+    marked = [i for i, row in enumerate(rows) if i18n.catalogue(lang)["walk.mistake.part"] in row]
+    assert marked == [mistake.at]
+    assert sent["lit"] == app.slider(key="step").value - 1
+    right, wrong = (trace[mistake.at] for trace in (mistake.right, mistake.wrong))
+    assert right.op != wrong.op
+    assert f">{right.op}<" in rows[mistake.at]
+    assert f">{wrong.op}<" in rows[mistake.at]
+
+
+def test_the_shorter_walk_leaves_its_rows_empty(open_page: Open) -> None:
+    mistake = mistakes.run("head-dim-wrong")
+    (component,) = open_page("shape_walk", mistake="head-dim-wrong").get("bidi_component")
+    _, *rows = json.loads(component.proto.json)["table"].split("<tr")[1:]
+    ended = [len(trace) for trace in (mistake.right, mistake.wrong) if trace is not None]
+    assert sum("<td></td>" in row for row in rows) == max(ended) - min(ended) > 0
 
 
 def test_another_mistake_starts_where_that_one_parts(open_page: Open) -> None:

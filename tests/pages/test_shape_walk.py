@@ -1,14 +1,17 @@
 """The Shape walk: every step of a real run, and words for sizes that cannot work."""
 
+import json
+import re
 from collections.abc import Callable
 
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from core.trace import TensorState, record
 from pages._ui import i18n, text
 from pages._ui.walk import memory, picture
-from pages._ui.walk.colours import element_colours
+from pages._ui.walk.colours import GREY, css, element_colours
 from pages._ui.walk.listing import listing
 from pages._ui.walk.runs import KINDS, LABELS, Setup, run
 
@@ -133,6 +136,84 @@ def test_language_switch_keeps_the_walk(open_page: Open) -> None:
     assert app.segmented_control(key="attention").value == "gqa"
 
 
+def test_the_list_of_steps_is_the_same_at_each_step_and_only_its_lit_row_moves(open_page: Open) -> None:
+    """The browser draws the list anew only when it has changed."""
+    app = open_page("shape_walk")
+    (first,) = app.get("bidi_component")
+    sent = json.loads(first.proto.json)
+    app.slider(key="step").set_value(7).run()
+    (later,) = app.get("bidi_component")
+    assert json.loads(later.proto.json) == {"table": sent["table"], "lit": 6}
+    assert sent["lit"] == 0
+
+
+def test_the_strip_says_its_arrows_aloud(open_page: Open, lang: str) -> None:
+    step = run(setup("mha"))[2]
+    app = open_page("shape_walk", step="3", lang=lang)
+    (label,) = re.findall(r'role="img" aria-label="([^"]*)"', html_of(app))
+    words = i18n.catalogue(lang)
+    for (axis, size), stride in zip(zip("BHL", step.output.shape, strict=False), step.output.stride, strict=False):
+        said = words["walk.memory.spoken.jump"].format(axis=axis, stride=stride)
+        assert (said in label) == (size > 1)
+    assert words["walk.memory.alone"].format(axes="B") in html_of(app)
+
+
+def strip(state: TensorState) -> str:
+    return memory.storage_strip(state, element_colours(state), [str(axis) for axis in state.axes])
+
+
+def labels(drawn: str) -> list[str]:
+    """The labels of the arrows in a strip, from the innermost outwards."""
+    chips = re.findall(r'<span style="bottom:(\d+)px;[^>]*>(.*?</span></span>)</span>', drawn)
+    assert [int(foot) for foot, _ in chips] == sorted({int(foot) for foot, _ in chips})  # a lane for each
+    return [" ".join(re.findall(r"<[ib]>([^<]*)</[ib]>", chip)) for _, chip in chips]
+
+
+class TestArrows:
+    def test_one_an_axis_as_long_as_its_stride_and_the_longest_outermost(self) -> None:
+        before, after = (run(setup("mha"))[i].output for i in (1, 2))
+        assert (before.stride, after.stride) == ((80, 16, 4, 1), (80, 4, 16, 1))
+        assert labels(strip(before)) == labels(strip(after)) == ["d_h +1", "H +4", "L +16"]
+        widths = re.findall(r"hw-jump hw-(\w+)\" style=\"left:1.04%;width:calc\(([\d.]+)%", strip(after))
+        assert widths == [("dh", "2.08"), ("H", "8.33"), ("L", "33.33")]  # of 48 cells: 1, 4, 16
+
+    def test_an_axis_of_size_one_has_no_neighbour(self) -> None:
+        assert "B +80" not in labels(strip(run(setup("mha"))[2].output))
+        assert "B +80" in labels(strip(run(setup("mha", B=2))[2].output))
+
+    def test_a_jump_out_of_what_is_shown_ends_at_the_edge(self) -> None:
+        q = run(setup("mha", B=2))[2].output
+        assert strip(q).count("hw-leaves") == 1
+        assert "hw-leaves hw-B" in strip(q)
+        assert "hw-cut" in strip(q)
+        assert "hw-cut" not in strip(run(setup("mha"))[2].output)
+
+    def test_stride_zero_is_a_loop_at_the_element(self) -> None:
+        trace = record(lambda x: x.expand(2, 3, 4), torch.zeros(2, 1, 4), axes=["B L d_h"])
+        assert strip(trace.inputs["x"]).count("hw-loop") == 0
+        drawn = strip(trace[0].output)
+        assert drawn.count("hw-loop") == 1
+        assert labels(drawn)[0].endswith("+0")
+        assert drawn.count("hw-jump") == 2
+
+    def test_the_strip_goes_to_where_the_tensor_starts(self) -> None:
+        trace = record(lambda x: x.chunk(3, dim=-1)[2], torch.zeros(1, 2, 96), axes=["B L d_model"])
+        whole, third = trace.inputs["x"], trace[0].outputs[2]
+        assert third.offset == 64
+        assert memory.window(whole) == range(48)
+        assert memory.window(third) == range(64, 112)
+        assert strip(third).count(css(GREY)) == 112 - 96  # row 0's third, then what belongs to others
+
+    def test_grey_is_what_the_tensor_does_not_reach(self) -> None:
+        trace = record(lambda x: x[:, ::2], torch.zeros(2, 6), axes=["L d_h"])
+        assert css(GREY) not in strip(trace.inputs["x"])
+        assert strip(trace[0].output).count(css(GREY)) == 6
+
+    @pytest.mark.parametrize("shape", [(), (0, 3), (1, 1)])
+    def test_a_tensor_without_neighbours_has_no_arrows(self, shape: tuple[int, ...]) -> None:
+        assert "hw-arrows" not in strip(record(lambda x: x.neg(), torch.zeros(shape)).inputs["x"])
+
+
 class TestDrawing:
     def test_the_strip_reads_storage_in_the_tensors_order(self) -> None:
         trace = run(setup("mha", B=2, L=3))
@@ -166,7 +247,19 @@ class TestDrawing:
 
     def test_the_largest_sizes_stay_small_on_the_wire(self) -> None:
         trace = run(setup("mha", L=64, d_model=256, n_heads=16))
-        assert all(len(picture.blocks(step.output, element_colours(step.output), "")) < 200_000 for step in trace)
+        assert all(len(picture.blocks(step.output, element_colours(step.output), "")) < 40_000 for step in trace)
+
+    def test_many_large_blocks_are_drawn_smaller(self) -> None:
+        def cell(**sizes: int) -> float:
+            q = run(setup("mha", **sizes))[2].output
+            width, height = re.search(
+                r'width="(\d+)" height="(\d+)"', picture.blocks(q, element_colours(q), "")
+            ).groups()
+            assert int(width) / q.shape[-1] == int(height) / q.shape[-2]  # true proportion
+            return int(width) / q.shape[-1]
+
+        assert cell(L=64, d_model=256, n_heads=16) == 2
+        assert cell(L=8, d_model=256, n_heads=16) == 5  # as wide, but not as tall
 
     def test_colours_tell_heads_and_tokens_apart(self) -> None:
         trace = run(setup("mha"))
