@@ -5,7 +5,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, WebSocket, expect
+from playwright.sync_api import Locator, Page, expect
 
 from pages._ui.editor import LIMIT
 from tests.browser.visiting import WORDS, Open, Visit
@@ -99,6 +99,7 @@ def test_keys_of_the_page_are_letters_in_the_editor(visit: Open) -> None:
     write(page, "")
     page.keyboard.type("xrc")  # a button's key, and Streamlit's own: rerun, clear the cache
     page.get_by_role("heading", name="Room").click()
+    seen.settle()
     page.keyboard.press("x")
     expect(page.get_by_test_id("stText")).to_contain_text("keys: 1")  # this one, and not the first
     holds(page, "xrc")
@@ -309,8 +310,7 @@ def test_it_fits_a_phone(visit: Open) -> None:
 def test_the_library_is_sent_once(visit: Open) -> None:
     seen = visit()
     received: list[int] = []
-    heard = lambda socket: socket.on("framereceived", lambda frame: received.append(len(frame)))  # noqa: E731
-    seen.page.on("websocket", lambda socket: heard(socket))
+    seen.page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(len(frame))))
     page = seen.open("/")
     write(page, "wrong")
     assert sum(received) > 300_000

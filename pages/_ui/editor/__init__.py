@@ -207,7 +207,7 @@ def _take(key: str, name: str) -> None:
     if not isinstance(sent, dict):
         return
     text, at = sent.get("text"), sent.get("at")
-    if not isinstance(text, str) or len(text) > LIMIT or not isinstance(at, int) or not 0 <= at < _AT_MOST:
+    if not isinstance(text, str) or len(text) > LIMIT or type(at) is not int or not 0 <= at < _AT_MOST:
         return
     if at >= state.get(f"{key}_at", 0):
         state.put(f"{key}_text", text)

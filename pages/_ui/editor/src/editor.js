@@ -255,6 +255,7 @@ class Editor {
     window.removeEventListener("pagehide", this.onLeave);
     window.removeEventListener("click", this.onClick);
     this.keep();
+    this.component = {}; // nothing is late any more
     this.view.destroy();
   }
 }
