@@ -60,3 +60,14 @@ def _axes(shape: str) -> tuple[tuple[str, str], ...]:
             raise ValueError(f"{part!r} in [[{shape}]] is not an axis of {', '.join(AXES)} with an optional size")
         axes.append((match["axis"], match["size"] or ""))
     return tuple(axes)
+
+
+def plain(text: str) -> str:
+    """`text` for where there is no mark-up: code in its backticks, a shape as torch prints one. Raises as `parse`."""
+    written = {"text": "{}", "bold": "{}", "code": "`{}`"}
+    return "".join(
+        "(" + ", ".join(size or axis for axis, size in segment.axes) + ")"
+        if segment.kind == "shape"
+        else written[segment.kind].format(segment.text)
+        for segment in parse(text)
+    )

@@ -11,6 +11,10 @@ from core.judge._roles import Tensors
 from core.pitfalls import Reference
 
 
+class Garbled(Exception):
+    """A reply that no Executor makes: the submission has had its hands on it."""
+
+
 class Session(Protocol):
     """Where the submission lives; see `core.judge.sandbox`."""
 
@@ -113,7 +117,13 @@ class Subject:
         return Call(reply, name)
 
     def _ask(self, **action: Any) -> dict[str, Any]:
-        return self._session.ask({"actions": [action]}, seconds=self._seconds)["replies"][0]
+        reply = self._session.ask({"actions": [action]}, seconds=self._seconds)
+        try:
+            (answer,) = reply["replies"]
+            _check(action["do"], answer)
+        except (TypeError, KeyError, ValueError, AttributeError, AssertionError) as error:
+            raise Garbled from error
+        return answer
 
 
 @dataclass
@@ -121,3 +131,29 @@ class Call(Reply):
     """A reply, and the name by which the child knows what it returned."""
 
     name: str = ""
+
+
+def _check(do: str, answer: dict[str, Any]) -> None:
+    """Raises for an answer that is not of the form that `core.judge._executor` gives it."""
+    if "error" in answer:
+        error = answer["error"]
+        assert isinstance(error["type"], str) and isinstance(error["text"], str)
+        assert error["line"] is None or isinstance(error["line"], int)
+    elif do == "load":
+        assert isinstance(answer["is_class"], bool)
+    elif do == "make":
+        for shapes in (answer["parameters"], answer["hidden"]):
+            assert all(isinstance(size, int) and 0 <= size < 1 << 20 for shape in shapes.values() for size in shape)
+            assert sum(len(shape) for shape in shapes.values()) < 1 << 14
+        assert all(isinstance(name, str) for name in answer["linear"])
+        assert all(isinstance(line, int) for lines in answer["born"].values() for line in lines)
+    elif do == "call":
+        kind = answer["kind"]
+        assert isinstance(kind, str)
+        assert kind != "tensor" or isinstance(answer["out"], Tensor)
+        if kind == "tuple":
+            assert all(part is None or isinstance(part, Tensor) for part in answer["parts"])
+            assert all(isinstance(name, str) for name in answer["of"]) and isinstance(answer["nested"], list)
+        grads = answer.get("grads", {})
+        assert all(grad is None or isinstance(grad, Tensor) for grad in grads.values())
+        assert all(isinstance(tensor, Tensor) for tensor in answer.get("after", []))

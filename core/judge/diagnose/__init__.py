@@ -11,12 +11,13 @@ from core.judge._examine import Examination, with_roles
 from core.judge._oracle import slots_of
 from core.judge.diagnose import habits, loud, match, turned
 from core.judge.diagnose.choose import prefer
+from core.judge.diagnose.departs import last_alike
 from core.judge.diagnose.findings import Finding
 from core.judge.diagnose.locate import Places
 from core.judge.diagnose.match import Match, Variant
 from core.judge.diagnose.tape import Tape
 
-__all__ = ["Finding", "diagnose"]
+__all__ = ["Finding", "diagnose", "last_alike", "prepare"]
 
 # Mistakes that only show on other inputs than those that are matched, or in other ways than by numbers.
 _PAIR_SECONDS = 0.6
@@ -53,6 +54,11 @@ def diagnose(exam: Examination, source: str) -> list[Finding]:
     found += habits.of_checks(exam, places, variants, found)
     unique = {finding.pitfall: finding for finding in reversed(found)}
     return sorted(unique.values(), key=lambda f: f.confidence != "proved")
+
+
+def prepare(problem: str) -> None:
+    """Build the catalogue's variants of a problem, so that verdicts after it need not."""
+    match.variants_of(problem)
 
 
 def _masks(exam: Examination, variants: list[Variant], start: list[Match], places: Places) -> list[Finding]:
