@@ -15,7 +15,7 @@ from typing import Any, Literal, Self
 
 from core.errors import LANGS, Explained
 
-GRADE = "core.judge._grader:grade"
+WORKER = "core.judge.worker"
 SECONDS = 20.0  # for one verdict
 
 FailedKind = Literal["judge-failed", "timeout"]
@@ -46,34 +46,33 @@ def failed(problem: str, kind: FailedKind, seconds: float = SECONDS) -> dict[str
 class Judge:
     """Judges submissions, several at once; may be shared by threads.
 
-    `grade` names what grades, ``module:function(problem, source, **options) -> verdict``; `seconds` is what one verdict
-    may take.
+    `worker` is the module that is run as the worker, `seconds` what one verdict may take.
     """
 
-    def __init__(self, grade: str = GRADE, seconds: float = SECONDS) -> None:
-        self._command = [sys.executable, "-m", "core.judge.worker", grade, str(seconds)]
+    def __init__(self, worker: str = WORKER, seconds: float = SECONDS) -> None:
+        self._command = [sys.executable, "-m", worker, str(seconds)]
         self._lock = threading.Lock()
         self._worker: _Worker | None = None
 
     def warm(self) -> None:
         """Starts the worker now, so that the first verdict does not wait for torch."""
         with self._lock:
-            if self._worker is None or self._worker.ended:
-                self._worker = _Worker(self._command)
+            self._running()
 
     def judge(self, problem: str, source: str, **options: object) -> dict[str, Any]:
         """The verdict, made for JSON. `options` go to the grader. Waits for it; a judge that fails says so in it."""
         request = {"problem": problem, "source": source, "options": options}
         for _ in range(2):  # that a worker was killed may show only when it is asked
+            with self._lock:
+                answer = self._running().ask(request)
             with contextlib.suppress(EOFError):
-                return self._ask(request).result()
+                return answer.result()
         return failed(problem, "judge-failed")
 
-    def _ask(self, request: dict[str, Any]) -> Future[dict[str, Any]]:
-        with self._lock:
-            if self._worker is None or self._worker.ended:
-                self._worker = _Worker(self._command)
-            return self._worker.ask(request)
+    def _running(self) -> "_Worker":
+        if self._worker is None or self._worker.ended:
+            self._worker = _Worker(self._command)
+        return self._worker
 
     def close(self) -> None:
         """Ends the worker and all that it runs. A further request starts another."""
@@ -111,8 +110,8 @@ class _Worker:
     def ask(self, request: dict[str, Any]) -> Future[dict[str, Any]]:
         """Resolves to the verdict, or to EOFError if the worker ends first."""
         self._number += 1
-        answer = self._waiting[self._number] = Future()
         line = json.dumps({"id": self._number, **request}) + "\n"
+        answer = self._waiting[self._number] = Future()
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(line.encode())

@@ -1,16 +1,15 @@
 """The judge's worker: imports torch once and forks a grader for each request, so that none can hurt the next.
 
-    python -m core.judge.worker MODULE:FUNCTION SECONDS
+    python -m core.judge.worker SECONDS
 
 Reads requests from stdin, one a line, ``{"id", "problem", "source", "options"}``; writes ``{"id", "verdict"}`` to
-stdout. A grader that takes more than SECONDS is ended with all of its descendants. Ends when stdin does. It runs no submission:
-a grader starts a further process for that, see `core.judge.sandbox`.
+stdout. A grader that takes more than SECONDS is ended with all of its descendants. Ends when stdin does.
+It runs no submission: a grader starts a further process for that, see `core.judge.sandbox`.
 """
 
 import collections
 import contextlib
 import gc
-import importlib
 import json
 import os
 import select
@@ -30,9 +29,8 @@ from typing import Any, NoReturn
 import torch
 
 from core.judge.client import FailedKind, failed
-from core.judge.sandbox import _linux
-from core.judge.sandbox._child import LINUX
-from core.judge.sandbox._frames import Garbled, Inbox, TooLarge, frame, write_all
+from core.judge.sandbox import linux
+from core.judge.sandbox.frames import Garbled, Inbox, TooLarge, frame, write_all
 
 AT_ONCE = 4
 _LARGEST = 64 << 20  # bytes of a verdict
@@ -40,9 +38,7 @@ _LARGEST = 64 << 20  # bytes of a verdict
 Grade = Callable[..., dict[str, Any]]
 
 
-def main(grade: str, seconds: float, *, forks: bool = hasattr(os, "fork")) -> None:
-    module, _, name = grade.partition(":")
-    function: Grade = getattr(importlib.import_module(module), name)
+def main(grade: Grade, seconds: float, *, forks: bool = hasattr(os, "fork")) -> None:
     requests, replies = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
@@ -53,9 +49,9 @@ def main(grade: str, seconds: float, *, forks: bool = hasattr(os, "fork")) -> No
     gc.collect()
     gc.freeze()  # the collector of a fork would touch, and so copy, all of memory
     if forks:
-        _Worker(function, seconds, requests, replies).run()
+        _Worker(grade, seconds, requests, replies).run()
     else:
-        _serve_in_threads(function, requests, replies)
+        _serve_in_threads(grade, requests, replies)
 
 
 @dataclass
@@ -75,8 +71,8 @@ class _Worker:
         self._line = bytearray()
 
     def run(self) -> None:
-        if LINUX:
-            _linux.adopt_orphans(yes=True)  # the children of a grader that was killed
+        if sys.platform == "linux":
+            linux.adopt_orphans(yes=True)  # the children of a grader that was killed
         signal.signal(signal.SIGCHLD, self._reap)
         with contextlib.suppress(BrokenPipeError, EOFError):  # the caller has gone
             while True:
@@ -133,8 +129,8 @@ class _Worker:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             os.close(self._requests)
             os.close(self._replies)
-            if LINUX:
-                _linux.die_with_parent()
+            if sys.platform == "linux":
+                linux.die_with_parent()
                 if os.getppid() != worker:
                     os._exit(1)
             verdict = self._grade(request["problem"], request["source"], **request["options"])
@@ -186,4 +182,6 @@ def _serve_in_threads(grade: Grade, requests: int, replies: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], float(sys.argv[2]))
+    from core.judge._grader import grade
+
+    main(grade, float(sys.argv[1]))

@@ -2,7 +2,6 @@
 
 import contextlib
 import faulthandler
-import importlib
 import io
 import json
 import os
@@ -15,12 +14,11 @@ from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
 from typing import Any, NoReturn, Protocol
 
-from core.judge.sandbox import _landlock, _linux, _seccomp
-from core.judge.sandbox._frames import frame, read_frame, write_all
+from core.judge.sandbox import _landlock, _seccomp, linux
+from core.judge.sandbox.frames import Kind, frame, read_frame, write_all
 from core.judge.sandbox.wire import pack, unpack
 
-OUT_OF_MEMORY = 113  # exit codes
-ENDED_ITSELF = 114
+_RAISED, _OUT_OF_MEMORY, _UNPACKABLE = 113, 114, 115  # exit codes
 
 LINUX = sys.platform == "linux"
 
@@ -39,6 +37,11 @@ class Limits:
     printed: int = 64 << 10  # bytes kept of what is printed
 
 
+def exit_kind(code: int) -> Kind:
+    """What a child's exit code says; a submission can choose it, and so which of these words it hears."""
+    return "memory" if code == _OUT_OF_MEMORY else "garbled" if code == _UNPACKABLE else "exited"
+
+
 class Handler(Protocol):
     """Answers requests, both ways what `wire` can carry; its errors end the child."""
 
@@ -55,13 +58,12 @@ def run_forked(
         _forget_python(folder)
         _serve(make, requests, replies, folder, limits, namespaced=namespaced)
     finally:  # whatever happens, the copy of the caller's stack is never returned to
-        os._exit(ENDED_ITSELF)
+        os._exit(_RAISED)
 
 
-def run_fresh(reference: str, folder: str, limits: Limits) -> NoReturn:
-    """In a process just started, whose stdin, stdout and stderr are the pipes. `reference` is module:name."""
-    module, _, name = reference.partition(":")
-    make = getattr(importlib.import_module(module), name)
+def run_fresh(make: type[Handler]) -> NoReturn:
+    """In a process that `_fresh` has just started, whose stdin, stdout and stderr are the pipes."""
+    folder, limits = sys.argv[1], Limits(**json.loads(sys.argv[2]))
     requests, replies = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
@@ -69,7 +71,7 @@ def run_fresh(reference: str, folder: str, limits: Limits) -> NoReturn:
     os.close(null)
     _forget_python(folder)
     _serve(make, requests, replies, folder, limits, namespaced=False)
-    os._exit(ENDED_ITSELF)
+    os._exit(_RAISED)
 
 
 def _serve(make: type[Handler], requests: int, replies: int, folder: str, limits: Limits, *, namespaced: bool) -> None:
@@ -84,13 +86,16 @@ def _serve(make: type[Handler], requests: int, replies: int, folder: str, limits
         write_all(replies, frame(number, pack(layers)))
         while True:
             number, request = read_frame(requests)
+            failure = _RAISED
             try:
-                reply = pack(handler.handle(unpack(request)))
+                reply = handler.handle(unpack(request))
+                failure = _UNPACKABLE
+                body = pack(reply)
             except MemoryError:
-                os._exit(OUT_OF_MEMORY)
+                os._exit(_OUT_OF_MEMORY)
             except BaseException:  # noqa: BLE001 - a submission may raise anything
-                os._exit(ENDED_ITSELF)
-            write_all(replies, frame(number, reply))
+                os._exit(failure)
+            write_all(replies, frame(number, body))
 
 
 def _keep_only(requests: int, replies: int, printed: int) -> tuple[int, int]:
@@ -131,15 +136,15 @@ def _unbuffered(fd: int) -> io.TextIOWrapper:
 
 def _lock(folder: str, limits: Limits, *, namespaced: bool) -> dict[str, bool]:
     """Gives up everything that can be given up here. Says what is in force."""
-    layers = {"namespaces": namespaced, "memory-files": namespaced and _linux.mount_memory(folder, limits.files)}
+    layers = {"namespaces": namespaced, "memory-files": namespaced and linux.mount_memory(folder, limits.files)}
     os.chdir(folder)  # into what was mounted there
     layers["limits"] = _limit(limits)
     if not LINUX:
         return layers
-    libc = _linux.c_library()
-    layers["capabilities"] = _linux.drop_capabilities()
-    layers["privileges"] = _linux.refuse_new_privileges()
-    layers["dies-with-parent"] = _linux.die_with_parent()
+    libc = linux.c_library()
+    layers["capabilities"] = linux.drop_capabilities()
+    layers["privileges"] = linux.refuse_new_privileges()
+    layers["dies-with-parent"] = linux.die_with_parent()
     layers |= _landlock.restrict(libc, _readable(), folder)
     layers["seccomp"] = _seccomp.restrict(libc)
     return layers
@@ -158,7 +163,7 @@ def _limit(limits: Limits) -> bool:
         "RLIMIT_NOFILE": 64,
         "RLIMIT_NPROC": 64,  # of the user: it bounds threads; processes are refused by seccomp
         "RLIMIT_MEMLOCK": 0,
-        "RLIMIT_AS": _linux.mapped_bytes() + limits.memory,
+        "RLIMIT_AS": linux.mapped_bytes() + limits.memory,
     }
     done = True
     for name, most in wanted.items():
@@ -194,7 +199,3 @@ def _hide_core() -> None:
     sys.modules["__main__"] = types.ModuleType("__main__")
     sys.path[:] = [entry for entry in sys.path if entry.startswith(allowed)]
     sys.meta_path.insert(0, _NoCore())
-
-
-if __name__ == "__main__":
-    run_fresh(sys.argv[1], sys.argv[2], Limits(**json.loads(sys.argv[3])))

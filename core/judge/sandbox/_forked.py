@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from core.judge.sandbox import _linux
-from core.judge.sandbox._child import LINUX, OUT_OF_MEMORY, Handler, Limits, run_forked
-from core.judge.sandbox._frames import Inbox, Kind, Printed, seconds_left, write_all
+from core.judge.sandbox import linux
+from core.judge.sandbox._child import LINUX, Handler, Limits, exit_kind, run_forked
+from core.judge.sandbox.frames import Inbox, Kind, Printed, seconds_left, write_all
 
 _PID = struct.Struct("<q")
 
@@ -68,7 +68,7 @@ class ForkedProcess:
 
     def _cause(self, status: int, cpu: float) -> Kind:
         if os.WIFEXITED(status):
-            return "memory" if os.WEXITSTATUS(status) == OUT_OF_MEMORY else "exited"
+            return exit_kind(os.WEXITSTATUS(status))
         if os.WTERMSIG(status) in (signal.SIGKILL, signal.SIGXCPU):  # the kernel's: too much time, or too much memory
             return "timeout" if cpu >= self._seconds else "memory"
         return "crashed"
@@ -101,7 +101,7 @@ def _fork(make: type[Handler], folder: Path, limits: Limits, *, namespaces: bool
     from_child, replies = os.pipe()
     from_output, output = os.pipe()
     if LINUX:
-        _linux.adopt_orphans(yes=True)
+        linux.adopt_orphans(yes=True)
     first = os.fork()
     if first == 0:
         _first_child(make, (requests, replies, output), folder, limits, namespaces=namespaces)
@@ -112,7 +112,7 @@ def _fork(make: type[Handler], folder: Path, limits: Limits, *, namespaces: bool
     if pid != first:
         os.waitpid(first, 0)  # it made the child and ended, which made the child ours
     if LINUX:
-        _linux.adopt_orphans(yes=False)
+        linux.adopt_orphans(yes=False)
     if not pid:
         for fd in (to_child, from_child, from_output):
             os.close(fd)
@@ -125,7 +125,7 @@ def _first_child(
 ) -> NoReturn:
     """Becomes the child, or, in new namespaces, forks it, so that it is the first process there. Tells its pid."""
     try:
-        namespaced = namespaces and _linux.enter_namespaces()
+        namespaced = namespaces and linux.enter_namespaces()
         pid = os.fork() if namespaced else 0
         if pid == 0:
             if not namespaced:

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from core.judge.sandbox._child import OUT_OF_MEMORY, Handler, Limits
-from core.judge.sandbox._frames import Inbox, Kind, Printed, seconds_left, write_all
+from core.judge.sandbox._child import Limits, exit_kind
+from core.judge.sandbox.frames import Inbox, Kind, Printed, seconds_left, write_all
 
 _INHERITED = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT")
 
@@ -22,19 +22,18 @@ _INHERITED = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT")
 class FreshProcess:
     """Another Python. Threads read its pipes, since not every system can wait for several at once."""
 
-    def __init__(self, executor: type[Handler], folder: Path, limits: Limits, printed: Printed) -> None:
-        command = [sys.executable, "-m", "core.judge.sandbox._child"]
-        command += [
-            f"{executor.__module__}:{executor.__qualname__}",
-            str(folder),
-            json.dumps(dataclasses.asdict(limits)),
-        ]
+    def __init__(self, module: str, folder: Path, limits: Limits, printed: Printed) -> None:
+        command = [sys.executable, "-m", module, str(folder), json.dumps(dataclasses.asdict(limits))]
         environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         environment |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(
             command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=folder, env=environment, start_new_session=True
         )
+        assert self._process.stdin
+        assert self._process.stdout
+        assert self._process.stderr
+        self._requests = self._process.stdin
         self._printed = printed
         self._replies: queue.Queue[bytes] = queue.Queue(maxsize=64)
         self._ended = False
@@ -43,7 +42,7 @@ class FreshProcess:
         self._run(self._read_printed, self._process.stderr)
 
     def exchange(self, data: bytes, inbox: Inbox, deadline: float) -> bytes:
-        self._run(self._write, self._process.stdin, data)
+        self._run(self._write, data)
         while True:
             try:
                 got = self._replies.get(timeout=seconds_left(deadline))
@@ -66,18 +65,19 @@ class FreshProcess:
         self._process.wait()
         for thread in self._threads:
             thread.join(1)
+        self._requests.close()
         if code is None:
             return "garbled"
-        return "memory" if code == OUT_OF_MEMORY else "exited" if code >= 0 else "crashed"
+        return "crashed" if code < 0 else exit_kind(code)
 
     def _run(self, does: Callable[..., None], *args: object) -> None:
         thread = threading.Thread(target=does, args=args, daemon=True)
         thread.start()
         self._threads.append(thread)
 
-    def _write(self, pipe: IO[bytes], data: bytes) -> None:
+    def _write(self, data: bytes) -> None:
         with contextlib.suppress(OSError):  # it ended or closed its end; what it replies, or does not, says the rest
-            write_all(pipe.fileno(), data)
+            write_all(self._requests.fileno(), data)
 
     def _read_replies(self, pipe: IO[bytes]) -> None:
         with pipe:

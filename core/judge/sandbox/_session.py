@@ -13,10 +13,11 @@ import yaml
 from core.errors import Explained, Lang
 from core.judge.sandbox._child import Handler, Limits
 from core.judge.sandbox._forked import ForkedProcess
-from core.judge.sandbox._frames import Garbled, Inbox, Kind, Printed, TooLarge, frame
 from core.judge.sandbox._fresh import FreshProcess
+from core.judge.sandbox.frames import Garbled, Inbox, Kind, Printed, TooLarge, frame
 from core.judge.sandbox.wire import pack, unpack
 
+_FRESH = "core.judge.sandbox"
 _START = 60.0  # seconds: a fresh process imports torch
 
 
@@ -97,17 +98,17 @@ class Session:
 
     def _stop(self, kind: Kind | None) -> Stopped:
         """Without a kind the way it ended tells, for which it has a moment."""
-        ended = self._process.end(grace=1.0 if kind is None else 0.0)
+        ended = self._process.end(grace=0.5 if kind is None else 0.0)
         self._stopped = Stopped(kind or ended, self._limits, self._seconds)
         _remove(self._folder)
         return self._stopped
 
 
-def start(*, limits: Limits | None = None, executor: type[Handler] | None = None, fresh: bool = False) -> Session:
+def start(*, limits: Limits | None = None, executor: type[Handler] | None = None, fresh: str | None = None) -> Session:
     """A child that waits for requests, locked down; each goes to `executor().handle`, by default the judge's Executor.
 
-    The calling process must have one thread. `fresh` starts another Python instead of forking, as is done where there
-    is no fork; `executor` must be importable then.
+    The calling process must have one thread. With `fresh` it is not forked: another Python runs that module, which
+    calls `run_fresh` with its executor. So it is where there is no fork.
     """
     if executor is None:
         from core.judge._executor import Executor as executor  # noqa: N813
@@ -117,7 +118,7 @@ def start(*, limits: Limits | None = None, executor: type[Handler] | None = None
     printed = Printed(limits.printed)
     try:
         if fresh or not hasattr(os, "fork"):
-            process: Process = FreshProcess(executor, folder, limits, printed)
+            process: Process = FreshProcess(fresh or _FRESH, folder, limits, printed)
         else:
             process = ForkedProcess(executor, folder, limits, printed)
     except BaseException:
