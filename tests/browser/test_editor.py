@@ -98,10 +98,15 @@ def test_keys_of_the_page_are_letters_in_the_editor(visit: Open) -> None:
     seen, page = start(visit)
     write(page, "")
     page.keyboard.type("xrc")  # a button's key, and Streamlit's own: rerun, clear the cache
+    page.keyboard.press("Control+Enter")
+    ran(page, "xrc")
+    expect(page.get_by_test_id("stText")).to_contain_text("presses: 0, keys: 0")
     page.get_by_role("heading", name="Room").click()
     seen.settle()
     page.keyboard.press("x")
-    expect(page.get_by_test_id("stText")).to_contain_text("keys: 1")  # this one, and not the first
+    expect(page.get_by_test_id("stText")).to_contain_text("keys: 1")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_test_id("stText")).to_contain_text("presses: 1")
     holds(page, "xrc")
     seen.check()
 

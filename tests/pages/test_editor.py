@@ -13,7 +13,7 @@ from pages._ui.i18n import catalogue
 from tests.architecture import ROOT
 
 FOLDER = ROOT / "pages/_ui/editor"
-BUILT = (FOLDER / "editor.js").read_text(encoding="utf-8")
+BUILT = (FOLDER / "bundle.js").read_text(encoding="utf-8")
 
 
 def page() -> None:

@@ -41,7 +41,7 @@ globalThis.headwiseEditor ??= (() => {
 """
 _LIBRARY = st.components.v2.component(
     "headwise_editor_library",
-    js=_SHELF + Path(__file__).with_name("editor.js").read_text(encoding="utf-8"),
+    js=_SHELF + Path(__file__).with_name("bundle.js").read_text(encoding="utf-8"),
 )
 # Not isolated: in a shadow root, selections and input methods rest on workarounds in some browsers.
 _EDITOR = st.components.v2.component(

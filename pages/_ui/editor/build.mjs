@@ -1,4 +1,4 @@
-// Writes editor.js. Its first line says of which sources it is made; the tests compare.
+// Writes bundle.js. Its first line says of which sources it is made; the tests compare.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { build } from "esbuild";
@@ -9,7 +9,7 @@ for (const name of sources) hash.update(readFileSync(name));
 
 await build({
   entryPoints: ["src/index.js"],
-  outfile: "editor.js",
+  outfile: "bundle.js",
   bundle: true,
   format: "esm",
   minify: true,

@@ -26,6 +26,11 @@ def marks(text: str) -> list[editor.Mark]:
     return found
 
 
+def press() -> None:
+    state.put("presses", state.get("presses", 0) + 1)
+    editor.submit(KEY)
+
+
 def room() -> None:
     st.title("Room")
     asked = editor.submitted(KEY)
@@ -34,12 +39,12 @@ def room() -> None:
     if edited.run:
         state.put("runs", state.get("runs", 0) + 1)
         time.sleep(0.5)  # as a judge does
-    st.button("Run", on_click=editor.submit, args=(KEY,))
+    st.button("Run", shortcut="Ctrl+Enter", on_click=press)
     st.button("Reset", on_click=editor.replace, args=(KEY, STARTER))
     st.button("Line 3", on_click=editor.focus, args=(KEY, 3))
     if st.button("Key", shortcut="x"):
         state.put("keys", state.get("keys", 0) + 1)
-    st.text(f"runs: {state.get('runs', 0)}, keys: {state.get('keys', 0)}")
+    st.text(", ".join(f"{name}: {state.get(name, 0)}" for name in ("runs", "presses", "keys")))
     st.code(repr(edited.text), language=None)
     st.code(repr(edited.submitted), language=None)
 

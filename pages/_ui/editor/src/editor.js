@@ -35,7 +35,6 @@ class Editor {
     const draft = data.draft === null ? null : read(data.draft);
     const restored = draft !== null && draft.at > data.at && draft.text.length <= data.limit;
     if (restored) this.at = draft.at;
-    this.kept = this.at;
     const status = this.status();
     root.style.height = `min(${data.height}px, 75vh)`;
     this.view = new EditorView({
@@ -46,7 +45,7 @@ class Editor {
     window.addEventListener("pagehide", this.onLeave);
     this.onClick = () => this.tell();
     window.addEventListener("click", this.onClick);
-    // What is typed here is for the editor alone: Streamlit takes single letters, and the page's buttons have keys too.
+    // A key pressed here is for the editor alone: a button of the page may have it, too.
     root.onkeydown = (event) => event.stopPropagation();
     this.apply();
     this.tell();
@@ -199,9 +198,7 @@ class Editor {
 
   keep() {
     const { draft, starter } = this.component.data;
-    if (draft === null || this.at === this.kept) return;
-    this.kept = this.at;
-    keep(draft, this.text, this.at, starter);
+    if (draft !== null) keep(draft, this.text, this.at, starter);
   }
 
   run() {
