@@ -23,7 +23,7 @@ const found = Object.entries(HUE).flatMap(([severity, hue]) => {
       : { border: `1.5px solid ${dark}`, backgroundColor: dark, color: "var(--st-background-color)" };
   return [
     [`.cm-finding.cm-${severity}`, underlined],
-    [`.cm-sign.cm-${severity}`, sign],
+    [`.cm-sign.cm-${severity}`, { ...sign, borderRadius: severity === "error" ? "3px" : "50%" }],
   ];
 });
 
@@ -68,12 +68,10 @@ const theme = EditorView.theme({
     width: "15px",
     height: "15px",
     margin: "2px auto 0",
-    borderRadius: "50%",
     font: "700 11px/12px var(--st-font)",
     textAlign: "center",
     cursor: "default",
   },
-  ".cm-sign.cm-error": { borderRadius: "3px" },
   ...Object.fromEntries(found),
   ".cm-tooltip": {
     backgroundColor: "var(--st-background-color)",
