@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core import content
+from core.judge import Judge
 from core.quiz import ProofResult, Question, run_proof
 
 if TYPE_CHECKING:
@@ -65,3 +66,11 @@ def model(model_id: str) -> "Model":
 def attention(model_id: str, text: str) -> "Attention":
     """The attention of every head on `text`. At its longest SmolLM2's takes 283 MB, hence so few."""
     return model(model_id).attend(text)
+
+
+@st.cache_resource(max_entries=1, show_spinner=False, on_release=Judge.close)
+def judge() -> Judge:
+    """The judge of this server. It imports torch in a process of its own, and is at it when this returns."""
+    started = Judge()
+    started.warm()
+    return started

@@ -21,6 +21,7 @@ PAGES: dict[str, PageLink] = {
     "stride_lab": PageLink("stride_lab.py", "stride_lab", ":material/straighten:"),
     "head_maps": PageLink("head_maps.py", "head_maps", ":material/grid_on:"),
     "quiz": PageLink("quiz.py", "quiz", ":material/quiz:"),
+    "coding_room": PageLink("coding_room.py", "coding_room", ":material/code:"),
 }
 
 

@@ -20,6 +20,7 @@ MAPS_MODEL, MAPS_LAYER, MAPS_HEAD, MAPS_TEXT = "model", "layer", "head", "text"
 MAPS_TOKEN, MAPS_TOKEN_CHOSEN = "maps_token", "maps_token_chosen"
 MAPS_SAMPLE, MAPS_GRID, MAPS_TABLE = "maps_sample", "maps_grid", "maps_table"
 LAB_SHAPE, LAB_CHAIN, LAB_VIEW, LAB_AXIS = "shape", "chain", "view", "axis"
+CODING_PROBLEM, CODING_MODE, CODING_MISTAKES, CODING_SEED = "problem", "mode", "mistakes", "seed"
 WALK_COLOUR, WALK_MISTAKE, WALK_HOOD = "colour", "mistake", "hood"
 WALK_KIND, WALK_STEP, WALK_PLAYING, WALK_TICK = "attention", "step", "walk_playing", "walk_tick"
 WALK_SIZES = {"B": "B", "L": "L", "Lk": "Lk", "d_model": "d_model", "n_heads": "H", "n_kv_heads": "H_kv"}

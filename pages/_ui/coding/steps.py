@@ -1,0 +1,44 @@
+"""The steps of the person's own run."""
+
+import html
+from typing import Any
+
+import streamlit as st
+
+from pages._ui.coding.judging import Verdict
+from pages._ui.i18n import t
+from pages._ui.text import chip, table
+
+MOST = 80  # rows; a loop over tokens makes thousands
+LONGEST = 56  # characters of a step's source
+
+
+def own_run(verdict: Verdict) -> None:
+    """The first call of the submission, step by step; nothing where it did not come so far.
+
+    All that is drawn of a run is drawn here, from the verdict alone.
+    """
+    steps = verdict["trace"]
+    if not steps:
+        return
+    with st.container(border=True):
+        st.html(f"<strong>{t('coding.steps')}</strong>")
+        columns = ("line", "op", "shape", "kind", "stride")
+        st.html(table([t(f"walk.column.{column}") for column in columns], [_row(step) for step in steps[:MOST]]))
+        if len(steps) > MOST:
+            st.caption(t("coding.steps.more", count=len(steps) - MOST))
+
+
+def _row(step: dict[str, Any]) -> tuple[str, ...]:
+    """Everything in a step comes from the process that ran the submission, so it is escaped."""
+    text = " ".join(str(step["text"] or step["op"]).split())
+    text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    kind = "error" if step["error"] else step["kind"] if step["kind"] in ("view", "copy") else "compute"
+    stride = "" if step["stride"] is None else f"({', '.join(map(str, step['stride']))})"
+    return (
+        html.escape(str(step["line"] or "")),
+        f'<span class="hw-mono">{html.escape(text)}</span>',
+        "" if step["shape"] is None else chip([("", size) for size in step["shape"]]),
+        f'<span class="hw-tag hw-{kind}">{t(f"walk.kind.{kind}")}</span>',
+        f'<span class="hw-mono">{html.escape(stride)}</span>',
+    )
