@@ -6,8 +6,10 @@ Needs no torch, and never forks: the caller may have threads (a Streamlit server
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from concurrent.futures import Future
 from pathlib import Path
@@ -93,8 +95,9 @@ class _Worker:
 
     def __init__(self, command: list[str]) -> None:
         environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+        self._folder = tempfile.mkdtemp(prefix="headwise-")
         self._process = subprocess.Popen(
-            command,
+            [*command, self._folder],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=_ROOT,
@@ -144,5 +147,6 @@ class _Worker:
         self._process.wait()
         with contextlib.suppress(OSError):
             self._process.stdin.close()
+        shutil.rmtree(self._folder, ignore_errors=True)  # where it could not do that itself
         while self._waiting:
             self._waiting.popitem()[1].set_exception(EOFError())

@@ -1,9 +1,10 @@
 """The judge's worker: imports torch once and forks a grader for each request, so that none can hurt the next.
 
-    python -m core.judge.worker SECONDS
+    python -m core.judge.worker SECONDS FOLDER
 
 Reads requests from stdin, one a line, ``{"id", "problem", "source", "options"}``; writes ``{"id", "verdict"}`` to
 stdout. A grader that takes more than SECONDS is ended with all of its descendants. Ends when stdin does.
+Temporary files are in FOLDER, which is removed at the end.
 It runs no submission: a grader starts a further process for that, see `core.judge.sandbox`.
 """
 
@@ -38,7 +39,8 @@ _LARGEST = 64 << 20  # bytes of a verdict
 Grade = Callable[..., dict[str, Any]]
 
 
-def main(grade: Grade, seconds: float, *, forks: bool = hasattr(os, "fork")) -> None:
+def main(grade: Grade, seconds: float, folder: str, *, forks: bool = hasattr(os, "fork")) -> None:
+    tempfile.tempdir = folder
     requests, replies = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
@@ -52,6 +54,7 @@ def main(grade: Grade, seconds: float, *, forks: bool = hasattr(os, "fork")) -> 
         _Worker(grade, seconds, requests, replies).run()
     else:
         _serve_in_threads(grade, requests, replies)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass
@@ -184,4 +187,4 @@ def _serve_in_threads(grade: Grade, requests: int, replies: int) -> None:
 if __name__ == "__main__":
     from core.judge._grader import grade
 
-    main(grade, float(sys.argv[1]))
+    main(grade, float(sys.argv[1]), sys.argv[2])

@@ -27,8 +27,8 @@ Not covered:
 - Mistakes in the kernel. It is one process away: no virtual machine, no second kernel. Some 200 calls stay open.
 - Side channels: timing, caches, speculative execution, what the load of the computer tells.
 - What is already in memory. The child is a fork: through frames, gc or ctypes it can read the interpreter it came from,
-  so also the references and the catalogue, which are hidden from `import` only. A submission that finds a reference and
-  calls it answers rightly, as one that has it pasted in does. It finds no other person's submission and no secret there.
+  so also the references and the catalogue, which are hidden from `import` only, and submissions that wait to be judged.
+  One that finds a reference and calls it answers rightly, as one that has it pasted in does.
 - That a file exists. Landlock refuses reading and listing; `stat` of a known path still tells size and times.
 - Load. One core for some seconds, 1.5 GiB, for each of the submissions judged at once; for a service to many, put
   cgroups around it.

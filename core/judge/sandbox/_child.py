@@ -12,6 +12,7 @@ import tempfile
 import types
 from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
+from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 from core.judge.sandbox import _landlock, _seccomp, linux
@@ -182,6 +183,7 @@ def _readable() -> list[str]:
     paths = sysconfig.get_paths()
     python = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     python |= {f"{prefix}/lib" for prefix in (sys.prefix, sys.base_prefix)}
+    python |= {entry for entry in sys.path if Path(entry).name in ("site-packages", "dist-packages")}  # a user's own
     return [*sorted(python), "/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache", "/dev/urandom", *_CPU]
 
 

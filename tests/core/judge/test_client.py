@@ -151,7 +151,7 @@ def test_the_worker_ends_when_it_is_closed_and_starts_again_when_asked() -> None
     judge.close()  # nothing more
 
 
-def test_the_worker_ends_when_its_client_is_killed() -> None:
+def test_the_worker_ends_when_its_client_is_killed(tmp_path: Path) -> None:
     code = f"""if True:
         import time
         from core.judge.client import Judge
@@ -159,27 +159,33 @@ def test_the_worker_ends_when_its_client_is_killed() -> None:
         print(judge.judge("double", {RIGHT!r})["worker"], flush=True)
         judge.judge("double", {SLEEPS.format(3600)!r}, seconds=3600.0)
     """
-    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True) as client:
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as client:
         assert client.stdout
         worker = int(client.stdout.readline())
         client.kill()
     assert not exists(worker)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_worker_has_little_of_the_environment_and_leaves_no_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """A submission could read what the environment was at the start of its process, in memory."""
     with tempfile.TemporaryDirectory() as folder:
-        monkeypatch.setenv("TMPDIR", folder)
+        monkeypatch.setattr(tempfile, "tempdir", folder)
         monkeypatch.setenv("HEADWISE_TEST_TOKEN", "of the person")
         with Judge(WORKER, 2.0) as judge:
             verdict = judge.judge("double", "open('file', 'w').write('x')\n" + RIGHT)
             assert verdict["passed"]
             assert judge.judge("double", SLEEPS.format(3600), seconds=3600)["error"]["kind"] == "timeout"
-            assert list(Path(folder).iterdir()) == []
+            [its] = Path(folder).iterdir()
+            assert list(its.iterdir()) == []
             if sys.platform == "linux":
                 environment = Path(f"/proc/{verdict['worker']}/environ").read_bytes()
-                assert b"TMPDIR=" in environment
+                assert b"PATH=" in environment
                 assert b"TOKEN" not in environment
+            os.kill(verdict["worker"], signal.SIGKILL)
+        assert list(Path(folder).iterdir()) == []
 
 
 def test_the_client_needs_no_torch() -> None:

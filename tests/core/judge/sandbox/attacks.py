@@ -320,7 +320,7 @@ ATTACKS = [
     *(Attack(name, ends, needs, _body(lines)) for name, ends, needs, lines in RESOURCES),
     *(Attack(name, ends, _CALLS, _body(lines)) for name, ends, lines in PROCESSES),
     *(Attack(name, "PermissionError", _FILES, _body(lines)) for name, lines in FILES),
-    Attack("renames the app's data", "OSError", _FILES, _body("os.rename('{secret}', 'mine')")),
+    Attack("renames the app's data", "OSError or PermissionError", _FILES, _body("os.rename('{secret}', 'mine')")),
     Attack("links out by node", "OSError", _FILES, _body("os.link('{secret}', 'link')")),
     Attack("reads the environment", "wrong", _ALWAYS, _body(ENVIRONMENT)),
 ]

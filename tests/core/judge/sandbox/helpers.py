@@ -48,4 +48,4 @@ def grade(problem: str, source: str, seconds: float = 15.0, fresh: str | None = 
 
 
 if __name__ == "__main__":  # as the worker
-    main(grade, float(sys.argv[1]))
+    main(grade, float(sys.argv[1]), sys.argv[2])

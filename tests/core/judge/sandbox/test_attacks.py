@@ -32,7 +32,7 @@ def place() -> Iterator[Place]:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         (Path(folder) / "secret").write_text("of the person", encoding="utf-8")
         (Path(folder) / "tmp").mkdir()
-        patch.setenv("TMPDIR", f"{folder}/tmp")
+        patch.setattr(tempfile, "tempdir", f"{folder}/tmp")
         with Judge("tests.core.judge.sandbox.helpers", float(seconds)) as judge:
             yield Place(judge, Path(folder) / "tmp", Path(folder) / "secret", str(float(seconds)), layers())
 
@@ -48,14 +48,14 @@ def test_it_is_contained(place: Place, attack: Attack) -> None:
         source = source.replace(f"{{{name}}}", str(value))
     verdict = place.judge.judge("double", source, seconds=0.5 if attack.ends == "stopped:timeout" else 15.0)
     ended = f"stopped:{verdict['stopped']}" if verdict["stopped"] else verdict["error"]
-    assert (ended or ("passed" if verdict["passed"] else "wrong")) == attack.ends, verdict["text"]
+    assert (ended or ("passed" if verdict["passed"] else "wrong")) in attack.ends.split(" or "), verdict["text"]
     assert len(verdict["printed"]) < 70_000
     assert place.secret.read_text(encoding="utf-8") == "of the person"
     after = place.judge.judge("double", RIGHT)
     assert after["passed"]
     assert after["printed"] == "hello\n"
     assert after["worker"] == verdict["worker"]
-    assert list(place.folder.iterdir()) == []
+    assert [list(worker.iterdir()) for worker in place.folder.iterdir()] == [[]]
     assert left_of(place.mark) == {after["worker"]}
 
 
