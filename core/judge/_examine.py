@@ -148,7 +148,9 @@ class Examination:
         first, again = (self.call(self.base, self.first.inputs, seed=seed) for seed in (1, 2))
         if first.out is None or again.out is None:
             return
-        fault = difference(first.out, again.out)
+        lost = ~first.out.isfinite() & ~again.out.isfinite() if first.out.shape == again.out.shape else None
+        one, other = (t if lost is None else t.masked_fill(lost, 0.0) for t in (first.out, again.out))
+        fault = difference(one, other)
         if self._add("eval", fault and replace(fault, reason="changes")):
             self.quiet = True
             self.first.call.raw |= self.call(self.base, self.first.inputs).raw
@@ -291,6 +293,10 @@ class Examination:
             for i, expected in enumerate(found):
                 grad = grads.get(f"input {i}")
                 fault = fault or (difference(grad, expected, 1e-7) if grad is not None else None)
+        masked = self.subject.draw.masks(self.reference, base.sizes).get("random")
+        if fault is None and masked is not None and not self.failed("masks"):
+            error = self.call(base, inputs, masked, grad=True).error
+            fault = error and raised(error)
         self._add("gradients", fault)
 
     def _training(self) -> None:
@@ -331,7 +337,7 @@ class Examination:
                     fault = Fault("dtype", {"found": str(call.out.dtype).removeprefix("torch."), "expected": dtype})
                 if fault is None and expected is not None:
                     fault = fault_of(call, expected, tolerance=tolerance, cached=self.reference.cached)
-                worst = worst or (fault and (fault, dtype))
+                worst = worst or (fault and (fault, dtype if mask is None else f"{dtype}, mask"))
         self._add("half", worst and worst[0], worst[1] if worst else "")
 
     def _inputs(self) -> None:

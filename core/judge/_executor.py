@@ -157,7 +157,7 @@ _NO_DROPOUT = (
 
 
 def hidden_tensors(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """Tensors that want gradients and that the module does not know of: in plain lists and dicts, or in attributes."""
+    """Weights that the module does not know of: in plain lists and dicts, or plain tensors in attributes."""
     known = {id(p) for p in (*module.parameters(), *module.buffers())}
     for prefix, part in module.named_modules():
         for name, value in vars(part).items():
@@ -167,7 +167,7 @@ def hidden_tensors(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
 
 def _inside(name: str, value: Any, known: set[int], depth: int) -> Iterator[tuple[str, Tensor]]:
     if isinstance(value, Tensor):
-        if value.is_leaf and value.requires_grad and id(value) not in known:
+        if value.is_leaf and id(value) not in known and (value.requires_grad or _looks_like_weights(value)):
             known.add(id(value))
             yield name, value
     elif isinstance(value, nn.Module):
@@ -180,6 +180,11 @@ def _inside(name: str, value: Any, known: set[int], depth: int) -> Iterator[tupl
     elif depth and isinstance(value, dict):
         for key, part in value.items():
             yield from _inside(f"{name}.{key}", part, known, depth - 1)
+
+
+def _looks_like_weights(value: Tensor) -> bool:
+    """Whether a plain tensor of a module holds numbers as weights do, not those of a mask."""
+    return value.is_floating_point() and value.ndim > 1 and value.isfinite().all().item() and value.unique().numel() > 4
 
 
 def gradients(result: Any, function: Any, given: list[Any], kwargs: dict[str, Any]) -> dict[str, Tensor | None]:

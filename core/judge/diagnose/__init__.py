@@ -6,6 +6,7 @@ First what gives the same numbers (`match`), then what the checks themselves sho
 
 import time
 from dataclasses import replace
+from typing import Literal
 
 from core.judge._examine import Examination, with_roles
 from core.judge._oracle import slots_of
@@ -33,7 +34,7 @@ def diagnose(exam: Examination, source: str) -> list[Finding]:
     if exam.passed:
         return []
     base, first = exam.base, exam.first
-    if base is None or first is None:
+    if base is None or base.error is not None or first is None:
         return loud.of_loading(exam, source)
     places = _places(exam, source)
     found: list[Finding] = []
@@ -44,10 +45,10 @@ def diagnose(exam: Examination, source: str) -> list[Finding]:
         if not start and first.call.error is None:
             start = _first_pair(exam, variants, places)
         for one in start[:1]:
-            found += [_finding(id, places, "error" if one.loud else "match") for id in one.variant.ids]
+            found += _findings(one, places)
         found = [_typed(exam, finding) for finding in found]
     if first.call.error is None and not places.plain.output_projections and _lacks_output(exam, places):
-        found.append(_finding("output-projection-missing", places, "match"))
+        found.append(Finding("output-projection-missing", places.returned(), "match"))
     if not found and first.call.error is not None:
         found += loud.of_error(exam, places)
     found += _masks(exam, variants, start, places)
@@ -73,11 +74,11 @@ def _masks(exam: Examination, variants: list[Variant], start: list[Match], place
         masked = [v for v in variants if v.ids[0].startswith(("mask-", "sdpa-", "mha-api-"))]
         both = match.pairs(exam.problem, [one.variant for one in start[:2]], masked)
         matches = prefer(match.plain(exam, list(both), trials), places)
-        return [_finding(m.variant.ids[1], places, "match") for m in matches[:1]]
+        return [f for m in matches[:1] for f in _findings(m, places)[1:]]
     matches = prefer(match.plain(exam, variants, [exam.first, *trials]), places)
     if not matches:
         return turned.of_masks(exam, places)
-    return [_finding(id, places, "match") for m in matches[:1] for id in m.variant.ids]
+    return [f for m in matches[:1] for f in _findings(m, places)]
 
 
 def _first_pair(exam: Examination, variants: list[Variant], places: Places) -> list[Match]:
@@ -113,8 +114,11 @@ def _typed(exam: Examination, finding: Finding) -> Finding:
     return replace(finding, span=habits.other_dtype(exam, "float16"))
 
 
-def _finding(id: str, places: Places, proof: str) -> Finding:
-    return Finding(id, places.of(id), proof)  # type: ignore[arg-type]
+def _findings(m: Match, places: Places) -> list[Finding]:
+    """A match's mistakes with their places; those of an error, where nothing else is known, stand where it was raised."""
+    proof: Literal["error", "match"] = "error" if m.loud else "match"
+    named = zip(m.variant.ids, m.variant.forms, strict=True)
+    return [Finding(id, places.of(id, form.name) or places.failed(), proof) for id, form in named]
 
 
 def _places(exam: Examination, source: str) -> Places:
@@ -129,4 +133,4 @@ def _places(exam: Examination, source: str) -> Places:
         x = exam.subject.draw.normal(base.sizes["B"], 3, base.sizes["d_model"])
         past = exam.call(base, first.inputs)
         masked = Tape(exam.call(base, [x], cache=past, trace=True).raw.get("trace", []))
-    return Places(plain, masked, base.born, source, exam.reference.call)
+    return Places(plain, masked, base.born, source, exam.reference.call, first.call.error)

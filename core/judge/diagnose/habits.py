@@ -65,6 +65,11 @@ def _gradients(exam: Examination, places: Places) -> list[Finding]:
             grads = call.raw.get("grads") or {}
             if call.error is None and grads and all(g is not None for g in grads.values()):
                 return [Finding("graph-broken", places.first(places.plain.named(op)), "edit")]
+    traced = Tape(exam.call(exam.base, inputs, trace=True, attached=True).raw.get("trace", []))
+    for step in traced.steps:
+        floats = [o for o in step.outputs if "float" in o["dtype"]]
+        if step.line > 0 and floats and any(i["grad"] for i in step.inputs) and not any(o["grad"] for o in floats):
+            return [Finding("graph-broken", step.span, "check")]
     line = failed.fault.params.get("line")
     return [Finding("graph-broken", places.line(line) or places.of("graph-broken"), "check")]
 
@@ -88,10 +93,12 @@ def _half(exam: Examination, places: Places, known: Sequence[Finding]) -> list[F
     text, line = str(half.fault.params.get("text", "")), half.fault.params.get("line")
     if "overflow" in text:
         return [Finding("mask-half-overflow", places.line(line) or places.of("mask-half-overflow"), "check")]
+    if half.case.endswith("mask") and any(f.pitfall.startswith(("mask-", "sdpa-")) for f in known):
+        return []
     typed = half.fault.reason == "dtype" or "dtype" in text or "scalar type" in text or "same type" in text
     if not typed:
         return []
-    return [Finding("hard-coded-device-dtype", other_dtype(exam, half.case) or places.line(line), "check")]
+    return [Finding("hard-coded-device-dtype", other_dtype(exam, half.case.split(',')[0]) or places.line(line), "check")]
 
 
 def other_dtype(exam: Examination, dtype: str) -> Span | None:

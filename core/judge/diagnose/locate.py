@@ -5,7 +5,10 @@ used is missed where the scores are normalised, a scale where they are computed.
 """
 
 import ast
+import re
 from collections.abc import Callable, Iterable
+from math import prod
+from typing import Any
 
 from core.judge.diagnose.tape import REPEATS, Span, Step, Tape
 
@@ -16,15 +19,18 @@ class Places:
     """Finds lines, from a run without a mask (`plain`), one with a mask (`masked`), where the parameters were made
     (`born`: name → lines, innermost first) and the source."""
 
-    def __init__(self, plain: Tape, masked: Tape, born: dict[str, list[int]], source: str, call: str) -> None:
+    def __init__(
+        self, plain: Tape, masked: Tape, born: dict[str, list[int]], source: str, call: str,
+        error: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
         self.plain, self.masked, self.born, self.source, self.call = plain, masked or plain, born, source, call
+        self.error = error
         self._lines = source.splitlines()
 
-    def of(self, pitfall: str) -> Span | None:
-        """The span of a pitfall of the catalogue; None where it cannot be told."""
-        if pitfall not in _PLACES:
-            return None
-        return _PLACES[pitfall](self)
+    def of(self, pitfall: str, form: str = "") -> Span | None:
+        """The span of a pitfall of the catalogue, in one of its forms; None where it cannot be told."""
+        find = _FORMS.get((pitfall, form)) or _PLACES.get(pitfall)
+        return None if find is None else find(self)
 
     def plain_suspects(self) -> list[frozenset[str]]:
         """Kinds of mistakes that a run without a mask does not clear: of each kind there is at most one."""
@@ -41,6 +47,11 @@ class Places:
             return None
         text = self._lines[number - 1]
         return number, number, len(text) - len(text.lstrip()), len(text.rstrip())
+
+    def failed(self) -> Span | None:
+        """Where the first call raised."""
+        step = next((s for s in reversed(self.plain.steps) if s.data["error"] and s.line > 0), None)
+        return step.span if step else self.line(self.error and self.error.get("line"))
 
     def first(self, *groups: Steps) -> Span | None:
         """The first step of the first group that has any, in the submission's own lines."""
@@ -95,7 +106,7 @@ def _scale(p: Places) -> Span | None:
     before = [s for s in p.plain.scalings if s.index not in p.plain.after_softmax]
     kernels = [s for s in p.plain.kernels if "scale" in s.options]
     folded = [s for s in p.plain.scores if {"alpha", "beta"} & set(s.options)]
-    return p.last(kernels, before, folded, p.plain.scores)
+    return p.first(kernels, before, folded, p.plain.scores)
 
 
 def _scale_after(p: Places) -> Span | None:
@@ -119,7 +130,9 @@ def _mix(p: Places) -> Span | None:
 
 
 def _mask_use(p: Places) -> Span | None:
-    return p.first([s for s in p.masked.mask_steps if s.index in p.masked.from_x], p.masked.mask_steps, _causal_steps(p))
+    return p.first(
+        [s for s in p.masked.mask_steps if s.index in p.masked.from_x], p.masked.mask_steps, p.plain.fills, p.plain.triangles
+    )
 
 
 def _mask_inverted(p: Places) -> Span | None:
@@ -138,10 +151,6 @@ def _mask_missed(p: Places) -> Span | None:
     return p.first(p.masked.softmaxes, p.masked.kernels, p.masked.scores)
 
 
-def _causal_steps(p: Places) -> list[Step]:
-    return [*p.plain.triangles, *p.plain.fills]
-
-
 def _causal(p: Places) -> Span | None:
     return p.last(p.plain.triangles) or p.first(p.plain.fills, p.plain.softmaxes, p.plain.kernels)
 
@@ -157,8 +166,22 @@ def _causal_missing(p: Places) -> Span | None:
 
 def _split(p: Places) -> Span | None:
     """The step that cuts the features into heads: the first that gives a tensor one more axis."""
-    cuts = [s for s in p.plain.splits if s.inputs and len(s.outputs[0]["shape"]) > len(s.inputs[0]["shape"])]
-    return p.first(cuts, p.plain.splits, p.plain.scores)
+    shaped = [s for s in p.plain.splits if s.op in ("view", "reshape", "unflatten", "chunk", "split", "tensor_split")]
+    cuts = [s for s in shaped if s.inputs and s.outputs and len(s.outputs[0]["shape"]) > len(s.inputs[0]["shape"])]
+    cuts += [s for s in shaped if s.op in ("view", "reshape")]
+    return p.first(cuts, [s for s in shaped[::-1]], p.plain.splits, p.plain.scores)
+
+
+def _head_size(p: Places) -> Span | None:
+    """Where the size of a head is computed, else where the layers are made that have it."""
+    try:
+        tree = ast.parse(p.source)
+    except SyntaxError:
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and _HEAD_SIZE.search(ast.unparse(node.targets[0])):
+            return node.lineno, node.end_lineno or node.lineno, node.col_offset, node.end_col_offset or 0
+    return p.made("q", "k")
 
 
 def _split_permute(p: Places) -> Span | None:
@@ -191,17 +214,17 @@ def _output(p: Places) -> Span | None:
     return p.first(p.plain.output_projections) or p.returned()
 
 
-def _no_output(p: Places) -> Span | None:
-    return p.last(p.plain.steps[p.plain.last_mix :]) if p.plain.steps else p.returned()
-
-
 def _projection(p: Places) -> Span | None:
     return p.first(p.plain.projections)
 
 
 def _shared(p: Places) -> Span | None:
-    """Where the weight that has several roles was made."""
-    names = [s["name"] for step in p.plain.projections[:1] for s in step.inputs if s["parameter"]]
+    """Where a layer is asked for a second time; where there is but one, where it was made."""
+    before = [s for s in p.plain.projections if s.index < p.plain.first_score]
+    names = [next((i["name"] for i in s.inputs if i["parameter"]), None) for s in before]
+    again = [s for i, s in enumerate(before) if names[i] is not None and names[i] in names[:i]]
+    if again and len(set(names)) > 1:
+        return p.first(again)
     lines = p.born.get(names[0] or "", []) if names else []
     return p.line(lines[-1]) if lines else _projection(p)
 
@@ -212,9 +235,10 @@ def _activation(p: Places) -> Span | None:
 
 
 def _value(p: Places) -> Span | None:
-    """The slice that makes v, where all three are cut from one tensor; else the product that v goes into."""
-    cuts = [s for s in p.plain.splits if s.op in ("getitem", "chunk", "split", "unbind", "narrow", "select")]
-    return p.last([s for s in cuts if s.op == "getitem"]) or _mix(p)
+    """Where the values are cut from what all three are cut from; where they have a layer of their own, that is asked."""
+    chain = [step for step in p.plain.values if step.line > 0]
+    cuts = [s for s in chain if s.op in ("getitem", "chunk", "split", "unbind", "narrow", "select", "tensor_split")]
+    return p.last(cuts) or p.last(chain) or _mix(p)
 
 
 def _repeat(p: Places) -> Span | None:
@@ -230,8 +254,7 @@ def _repeat_outer(p: Places) -> Span | None:
 
 def _grows(step: Step) -> bool:
     before, after = step.inputs[0]["shape"] if step.inputs else [], step.outputs[0]["shape"] if step.outputs else []
-    count = lambda shape: __import__("math").prod(shape)  # noqa: E731
-    return count(after) > count(before)
+    return prod(after) > prod(before)
 
 
 def _averaged(p: Places) -> Span | None:
@@ -285,12 +308,19 @@ def _online(p: Places) -> Span | None:
     return p.last([s for s in p.plain.steps if s.op in ("add", "add_", "mul", "mul_", "iadd")])
 
 
+_HEAD_SIZE = re.compile(r"\b(d_?h(ead)?|head_?(dim|size|width|d)|d_?k(ey)?|dim_?(per_)?head|hd|hs|头维\w*|size_per_head)\b")
+
+_FORMS: dict[tuple[str, str], Callable[[Places], Span | None]] = {
+    ("head-dim-wrong", "full-width"): lambda p: p.made("q", "k"),
+    ("head-dim-wrong", "scale-only"): lambda p: _scale(p),
+}
 _PLACES: dict[str, Callable[[Places], Span | None]] = {
     **dict.fromkeys(("split-view-direct", "split-swapped-factors", "split-fold-into-batch", "split-raw-input"), _split),
-    **dict.fromkeys(("no-divisibility-check", "split-tensor-called"), _split),
+    "no-divisibility-check": _split,
+    "split-tensor-called": Places.failed,
     "split-no-transpose": _no_transpose,
     "split-wrong-permute": _split_permute,
-    "head-dim-wrong": lambda p: p.made("q", "k"),
+    "head-dim-wrong": _head_size,
     **dict.fromkeys(
         ("scale-missing", "scale-by-d-model", "scale-no-sqrt", "scale-multiplied", "scale-wrong-quantity", "scale-twice"),
         _scale,
@@ -302,9 +332,10 @@ _PLACES: dict[str, Callable[[Places], Span | None]] = {
     "value-is-key": _value,
     "attn-transposed": _mix,
     "projection-activation": _activation,
-    **dict.fromkeys(("projection-wrong-width", "projection-bias-mismatch"), _projection),
+    **dict.fromkeys(("projection-bias-mismatch", "cross-roles-swapped", "cross-batch-unchecked"), _projection),
+    "projection-wrong-width": lambda p: p.made("q", "k"),
     "projection-shared": _shared,
-    "projection-weight-transposed": _projection,
+    "projection-weight-transposed": lambda p: p.first([s for s in p.plain.projections if s.op != "linear"], p.plain.projections),
     **dict.fromkeys(
         ("softmax-over-queries", "softmax-over-heads", "softmax-over-batch", "softmax-flattened", "softmax-unstable"),
         _softmax,
@@ -329,7 +360,7 @@ _PLACES: dict[str, Callable[[Places], Span | None]] = {
     **dict.fromkeys(("merge-no-transpose", "merge-view-noncontiguous", "merge-unfold-order"), _merge),
     "merge-wrong-permute": _merge_permute,
     "merge-mean-heads": _mean,
-    "output-projection-missing": _no_output,
+    "output-projection-missing": Places.returned,
     "output-projection-per-head": _output,
     "layer-made-in-forward": _output,
     "params-unregistered": lambda p: p.made(),
@@ -350,7 +381,6 @@ _PLACES: dict[str, Callable[[Places], Span | None]] = {
     **dict.fromkeys(
         ("rope-wrong-axis", "rope-on-values", "rope-position-restarts", "rope-pairs-mixed", "rope-names-swapped"), _rope
     ),
-    **dict.fromkeys(("cross-roles-swapped", "cross-batch-unchecked"), _projection),
     **dict.fromkeys(("online-not-rescaled", "online-finite-start"), _online),
 }
 _SCALES = ("scale-missing", "scale-by-d-model", "scale-no-sqrt", "scale-multiplied", "scale-wrong-quantity")

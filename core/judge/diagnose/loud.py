@@ -6,8 +6,19 @@ from core.judge.diagnose.locate import Places
 from core.judge.diagnose.tape import Step
 
 
+_COMMON = ((512, 8), (768, 12), (1024, 16), (64, 4))  # d_model and n_heads as examples have them
+
+
 def of_loading(exam: Examination, source: str) -> list[Finding]:
-    """A source that cannot be loaded or a class that cannot be made has no pitfall of the catalogue in it."""
+    """A class that cannot be made in odd sizes, but in those of everybody's example, has them written into it."""
+    failed = exam.failed("builds")
+    if failed is None or failed.fault is None or exam.base is None:
+        return []
+    for d_model, n_heads in _COMMON:
+        if exam.subject.make({**exam.base.sizes, "d_model": d_model, "H": n_heads, "H_kv": n_heads // 2}).error is None:
+            line = failed.fault.params.get("line") or 0
+            text = (source.splitlines() or [""])[line - 1] if line else ""
+            return [Finding("hard-coded-size", (line, line, len(text) - len(text.lstrip()), len(text)), "check")]
     return []
 
 

@@ -90,6 +90,22 @@ class Tape:
     def __bool__(self) -> bool:
         return bool(self.steps)
 
+    def chain(self, state: Mapping[str, Any]) -> list[Step]:
+        """The steps that led to a tensor, the last first: layout steps, back to the one that computed it."""
+        found: list[Step] = []
+        key: tuple | None = _key(state)
+        while key is not None:
+            step = self._maker.get(key)
+            if step is None or step in found:
+                break
+            found.append(step)
+            key = _key(step.inputs[0]) if step.is_layout and step.inputs else None
+        return found
+
+    @cached_property
+    def _maker(self) -> dict[tuple, Step]:
+        return {_key(state): step for step in self.steps for state in step.outputs}
+
     def named(self, *ops: str) -> list[Step]:
         return [step for step in self.steps if step.op in ops]
 
@@ -235,6 +251,19 @@ class Tape:
             and any(g in (-1, len(s.inputs[0]["shape"]) - 1) for g in (*s.given[1:2], s.options.get("dim")))
             for s in self.softmaxes
         )
+
+    @cached_property
+    def values(self) -> list[Step]:
+        """The steps that led to the values which are mixed first, the last first."""
+        if not self.mixes or not self.mixes[0].inputs:
+            return []
+        mix = self.mixes[0]
+        if mix.op in KERNELS:
+            return self.chain(mix.inputs[min(2, len(mix.inputs) - 1)])
+        weighed = {_key(o) for s in self.steps if s.index in self.after_softmax for o in s.outputs}
+        weighed |= {_key(o) for s in self.softmaxes for o in s.outputs}
+        plain = [state for state in mix.inputs if _key(state) not in weighed]
+        return self.chain((plain or mix.inputs[-1:])[0])
 
     @cached_property
     def splits(self) -> list[Step]:
