@@ -41,7 +41,8 @@ def failed(problem: str, kind: FailedKind, seconds: float = SECONDS) -> dict[str
         message[lang] = f"{given}；{expected}。{action}" if lang == "zh" else f"{given}; {expected}. {action}"
     return {
         **{"problem": problem, "passed": False, "checks": [], "findings": []},
-        **{"error": {"kind": kind, "line": None, "message": message}, "trace": [], "seconds": 0.0, "printed": ""},
+        **{"error": {"kind": kind, "line": None, "message": message}, "divergence": None},
+        **{"trace": [], "seconds": 0.0, "printed": ""},
     }
 
 

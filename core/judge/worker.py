@@ -37,9 +37,13 @@ AT_ONCE = 4
 _LARGEST = 64 << 20  # bytes of a verdict
 
 Grade = Callable[..., dict[str, Any]]
+Prepare = Callable[[str], None]
 
 
-def main(grade: Grade, seconds: float, folder: str, *, forks: bool = hasattr(os, "fork")) -> None:
+def main(
+    grade: Grade, seconds: float, folder: str, prepare: Prepare = lambda _: None, *, forks: bool = hasattr(os, "fork")
+) -> None:
+    """`prepare(problem)` is called once for each problem, before a grader is forked: what it builds, they have."""
     tempfile.tempdir = folder
     requests, replies = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
@@ -47,11 +51,11 @@ def main(grade: Grade, seconds: float, folder: str, *, forks: bool = hasattr(os,
     os.close(null)
     os.dup2(2, 1)  # what is printed by mistake is no reply
     torch.set_num_threads(1)
-    torch.ones(2, 2).softmax(-1)  # looks at the processor once, not in every child
+    _warm()
     gc.collect()
     gc.freeze()  # the collector of a fork would touch, and so copy, all of memory
     if forks:
-        _Worker(grade, seconds, requests, replies).run()
+        _Worker(grade, prepare, seconds, requests, replies).run()
     else:
         _serve_in_threads(grade, requests, replies)
     shutil.rmtree(folder, ignore_errors=True)
@@ -67,8 +71,10 @@ class _Grader:
 
 
 class _Worker:
-    def __init__(self, grade: Grade, seconds: float, requests: int, replies: int) -> None:
-        self._grade, self._seconds, self._requests, self._replies = grade, seconds, requests, replies
+    def __init__(self, grade: Grade, prepare: Prepare, seconds: float, requests: int, replies: int) -> None:
+        self._grade, self._prepare, self._seconds = grade, prepare, seconds
+        self._requests, self._replies = requests, replies
+        self._prepared: set[str] = set()
         self._waiting: collections.deque[dict[str, Any]] = collections.deque()
         self._running: dict[int, _Grader] = {}  # by the pipe on which the verdict comes
         self._line = bytearray()
@@ -115,6 +121,11 @@ class _Worker:
             self._finish(fd, verdict, "judge-failed")
 
     def _start(self, request: dict[str, Any]) -> None:
+        if request["problem"] not in self._prepared:
+            self._prepared.add(request["problem"])
+            with contextlib.suppress(Exception):  # the grader meets it, too, and says so
+                self._prepare(request["problem"])
+            gc.freeze()
         folder = Path(tempfile.mkdtemp(prefix="headwise-"))
         from_grader, to_worker = os.pipe()
         pid = os.fork()
@@ -166,6 +177,14 @@ class _Worker:
                 pass
 
 
+def _warm() -> None:
+    """What torch does at the first use of something, done once here and not in every child: it looks at the processor;
+    for tensors on the meta device it imports some 800 modules."""
+    for device in ("cpu", "meta"):
+        thing = torch.ones(1, 2, 2, device=device)
+        torch.nn.functional.linear(thing @ thing, thing[0]).masked_fill(thing > 0, 1.0).softmax(-1)
+
+
 def _serve_in_threads(grade: Grade, requests: int, replies: int) -> None:
     """Where there is no fork: `grade` has threads, and the sandbox fresh processes. Holds no time; the sandbox does."""
     lock = threading.Lock()
@@ -185,6 +204,6 @@ def _serve_in_threads(grade: Grade, requests: int, replies: int) -> None:
 
 
 if __name__ == "__main__":
-    from core.judge._grader import grade
+    from core.judge._grader import grade, prepare
 
-    main(grade, float(sys.argv[1]), sys.argv[2])
+    main(grade, float(sys.argv[1]), sys.argv[2], prepare)

@@ -56,6 +56,12 @@ def test_options_go_to_the_grader(judge: Judge) -> None:
     assert judge.judge("double", "while True: pass", seconds=0.2)["stopped"] == "timeout"
 
 
+def test_a_problem_is_prepared_once_for_all_its_graders(judge: Judge) -> None:
+    prepared = [judge.judge(problem, RIGHT)["prepared"] for problem in ("one", "one", "cannot-be-prepared", "one")]
+    assert [names.count("one") for names in prepared] == [1, 1, 1, 1]
+    assert prepared[-1][-2:] == ["one", "cannot-be-prepared"]
+
+
 def test_text_of_any_kind_goes_there_and_back(judge: Judge) -> None:
     verdict = judge.judge("double", f"print('汉字 \\u2028 \\ud800 {'x' * 5000}')\n{RIGHT}")
     assert verdict["passed"]

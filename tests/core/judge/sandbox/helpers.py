@@ -30,6 +30,15 @@ class Careless:
         return {}
 
 
+PREPARED: list[str] = []
+
+
+def prepare(problem: str) -> None:
+    PREPARED.append(problem)
+    if problem == "cannot-be-prepared":
+        raise ValueError
+
+
 def grade(problem: str, source: str, seconds: float = 15.0, fresh: str | None = None) -> dict[str, Any]:
     if problem == "grader-crashes":
         os.abort()
@@ -44,8 +53,8 @@ def grade(problem: str, source: str, seconds: float = 15.0, fresh: str | None = 
             verdict["passed"] = isinstance(reply.get("out"), torch.Tensor) and torch.equal(reply["out"], 2 * x)
         except Stopped as stopped:
             verdict["stopped"] = stopped.kind
-    return verdict | {"printed": session.printed}
+    return verdict | {"printed": session.printed, "prepared": PREPARED}
 
 
 if __name__ == "__main__":  # as the worker
-    main(grade, float(sys.argv[1]), sys.argv[2])
+    main(grade, float(sys.argv[1]), sys.argv[2], prepare)
