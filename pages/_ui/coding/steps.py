@@ -22,9 +22,9 @@ def own_run(verdict: Verdict) -> None:
     if not steps:
         return
     with st.container(border=True):
-        st.html(f"<strong>{t('coding.steps')}</strong>")
         columns = ("line", "op", "shape", "kind", "stride")
-        st.html(table([t(f"walk.column.{column}") for column in columns], [_row(step) for step in steps[:MOST]]))
+        rows = table([t(f"walk.column.{column}") for column in columns], [_row(step) for step in steps[:MOST]])
+        st.html(f'<strong>{t("coding.steps")}</strong><div class="hw-steps">{rows}</div>')
         if len(steps) > MOST:
             st.caption(t("coding.steps.more", count=len(steps) - MOST))
 

@@ -96,13 +96,13 @@ def _finding(room: Room, finding: dict, number: int) -> None:
     """One mistake: what and where, how sure, why, how to repair it, and where to see and practise it."""
     entry = pitfalls.entry(finding["pitfall"])
     with st.container(border=True, key=f"coding_finding_{number}", gap="xsmall"):
-        st.html(f'<span class="hw-tag hw-error">{entry.id}</span>')
         write(f"**{_unmarked(entry.title[lang()])}**")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if finding["line"]:
                 _line(room, finding["line"], str(number))
             sure = t(f"coding.confidence.{finding['confidence']}")
             st.html(f'<span class="hw-small">{sure}</span>', width="content")
+            st.html(f'<span class="hw-tag hw-error">{entry.id}</span>', width="content")
         write(entry.why[lang()])
         write(f"**{t('coding.repair')}** {entry.repair[lang()]}")
         if proof := _proof(finding, entry):
@@ -123,6 +123,7 @@ def _line(room: Room, line: int, number: str) -> None:
     st.button(
         t("coding.line", line=line),
         key=f"coding_line_{number}",
+        type="tertiary",
         icon=":material/my_location:",
         help=t("coding.line.help"),
         on_click=editor.focus,

@@ -7,7 +7,7 @@ from pages._ui.coding import helping, judging, steps, verdict
 from pages._ui.coding.choosing import Room, choose, follow_link
 from pages._ui.i18n import t
 
-HEIGHT = 430
+HEIGHT = 480
 
 
 def room() -> None:
