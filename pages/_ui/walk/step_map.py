@@ -12,7 +12,7 @@ from pages._ui.text import table
 from pages._ui.walk.parts import shape_chip, tag
 
 # The table is the project's own HTML, everything in it escaped where it was made. It stays as it is from step to step,
-# only the lit row moves: to draw it anew took as long as all the rest of a step.
+# so that the browser only moves the lit row.
 _COMPONENT = st.components.v2.component(
     "headwise_step_map",
     html='<div class="hw-map"></div>',
