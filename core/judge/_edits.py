@@ -12,6 +12,7 @@ from torch.overrides import TorchFunctionMode
 from core.trace._ops import op_name
 
 FILENAME = "<submission>"
+_SDPA = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
 Call = tuple[Callable[..., Any], list[Any], dict[str, Any]]
 
 
@@ -86,8 +87,15 @@ def _dim(call: Call, value: int) -> Call:
 
 
 def _argument(call: Call, value: Mapping[str, Any]) -> Call:
-    """Another value for a keyword argument."""
-    return call[0], call[1], {**call[2], **value}
+    """Another value for an argument of F.scaled_dot_product_attention, however it is given."""
+    func, args, kwargs = call
+    for name, new in value.items():
+        place = _SDPA.index(name)
+        if place < len(args):
+            args[place] = new
+        else:
+            kwargs[name] = new
+    return func, args, kwargs
 
 
 def _input_times(call: Call, value: float) -> Call:

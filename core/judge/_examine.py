@@ -84,7 +84,9 @@ class Examination:
         if self.assignment is not None:
             self._sizes()
             self._reuse()
-        for check in (self._large, self._gradients, self._training, self._half, self._inputs, self._chunks):
+        for check in (
+            self._large, self._low, self._gradients, self._training, self._half, self._device, self._backend, self._inputs, self._chunks,
+        ):  # fmt: skip
             check()
 
     @property
@@ -227,7 +229,7 @@ class Examination:
         assert base is not None
         made = self.subject.make(base.sizes)
         worst: tuple[Fault, str] | None = None
-        for B, L in ((4, 5), (2, 9), (3, 2)):
+        for B, L in ((4, 5), (2, 9), (3, 2), (1, 300)):
             sizes = _cases.generic(B=B, L=L)
             fault = self._fault(made, self.subject.draw.inputs(self.reference, sizes))
             if fault is not None and worst is None:
@@ -271,6 +273,19 @@ class Examination:
             self._add("large", difference(call.out, torch.zeros_like(call.out)))
         elif self.assignment is not None:
             self._add("large", self._fault(base, inputs, tolerance=1e-7))
+
+    def _low(self) -> None:
+        """Scores far below zero, of functions: a finite minus infinity, or a maximum that starts at 0, shows."""
+        base = self.base
+        assert base is not None
+        if "q" not in self.reference.takes:
+            return
+        q, k, *others = self.subject.draw.inputs(self.reference, base.sizes)
+        inputs = [q.abs() * 9 + 40, -k.abs() * 9 - 40, *others]  # scores of some thousands below zero
+        mask = self.subject.draw.masks(self.reference, base.sizes).get("random")
+        expected = output(right(self.problem, base.sizes), inputs, mask)
+        if expected is not None and not self.failed("numbers") and not self.failed("masks"):
+            self._add("low", fault_of(self.call(base, inputs, mask), expected, tolerance=1e-5))
 
     def _gradients(self) -> None:
         base = self.base
@@ -340,6 +355,31 @@ class Examination:
                 worst = worst or (fault and (fault, dtype if mask is None else f"{dtype}, mask"))
         self._add("half", worst and worst[0], worst[1] if worst else "")
 
+    def _device(self) -> None:
+        """On a device that is not the CPU, where tensors have no numbers; only what is said of devices counts."""
+        base = self.base
+        assert base is not None
+        if base.hidden:  # which cannot be moved
+            return
+        made = self.subject.make(base.sizes, device="meta")
+        inputs = self.subject.draw.inputs(self.reference, base.sizes)
+        mask = self.subject.draw.masks(self.reference, base.sizes).get("random")
+        error = made.error or self.subject.call(made, inputs, mask, device="meta").error
+        told = error is not None and error["type"] == "RuntimeError" and "device" in error["text"]
+        self._add("device", raised(error) if told and error else None)
+
+    def _backend(self) -> None:
+        """Code around F.scaled_dot_product_attention must not rest on the kernel that torch chooses."""
+        base, first = self.base, self.first
+        assert base is not None and first is not None
+        if not any(step["op"] == "scaled_dot_product_attention" for step in first.call.raw.get("trace", [])):
+            return
+        inputs = self.subject.draw.inputs(self.reference, base.sizes)
+        mask = self.subject.draw.masks(self.reference, base.sizes).get("random")
+        if self.call(base, inputs, mask).error is None:
+            error = self.call(base, inputs, mask, backend="math").error
+            self._add("backend", error and raised(error))
+
     def _inputs(self) -> None:
         """What it is given is as it was."""
         base = self.base
@@ -372,11 +412,11 @@ def output(oracle: Callable[..., Any], inputs: list[Any], mask: Tensor | None = 
 
 
 def find_roles(
-    problem: str, tensors: Tensors, sizes: _cases.Sizes, inputs: list[Any], found: Tensor
+    problem: str, tensors: Tensors, sizes: _cases.Sizes, inputs: list[Any], found: Tensor, **options: Any
 ) -> Assignment | None:
-    """The roles with which the reference gives what was found."""
+    """The roles with which the reference gives what was found; `options` are those of `assignments`."""
     slots, oracle = slots_of(problem, sizes), right(problem, sizes)
-    for assignment, roles in with_roles(tensors, slots):
+    for assignment, roles in with_roles(tensors, slots, **options):
         if oracle.load(roles):
             expected = output(oracle, inputs)
             if expected is not None and expected.shape == found.shape and difference(found, expected) is None:

@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from core.judge._edits import Births, Edited
 from core.judge._tape import describe_trace
@@ -68,7 +69,7 @@ class Executor:
         dtype = getattr(torch, action["dtype"])
         hidden = dict(hidden_tensors(made))
         born = births.lines({**dict(made.named_parameters()), **hidden})
-        made.to(dtype)
+        made.to(dtype=dtype, device=action.get("device", "cpu"))
         for tensor in hidden.values():
             tensor.data = tensor.data.to(dtype)
         made.train(action["training"])
@@ -97,6 +98,9 @@ class Executor:
         function = self._made[action["of"]] if action["of"] else self._callable
         given = [self._results[a["result_of"]][1] if isinstance(a, dict) else a for a in action["args"]]
         kwargs = dict(action.get("kwargs", {}))
+        if action.get("device"):
+            given = [a.to(action["device"]) if isinstance(a, Tensor) else a for a in given]
+            kwargs = {name: a.to(action["device"]) for name, a in kwargs.items()}
         grad = action.get("grad", False)
         if grad:
             for tensor in (*given, *kwargs.values()):
@@ -107,6 +111,8 @@ class Executor:
         with torch.set_grad_enabled(grad or action.get("attached", False)):
             result = self._run(function, given, kwargs, action, reply)
         if "error" in reply:
+            return reply
+        if action.get("device"):
             return reply
         self._results[action["as"]] = result
         reply |= describe_result(result)
@@ -120,6 +126,9 @@ class Executor:
         self, function: Any, given: list[Any], kwargs: dict[str, Any], action: Mapping[str, Any], reply: dict[str, Any]
     ) -> Any:
         edits = action.get("edits", [])
+        if action.get("backend") == "math":  # set for the whole process, which is the submission's alone
+            with sdpa_kernel(SDPBackend.MATH):
+                return function(*given, **kwargs)
         if not action.get("trace"):
             with Edited(edits) if edits else contextlib.nullcontext(), quiet(function, on=action.get("quiet", False)):
                 return function(*given, **kwargs)
@@ -162,7 +171,7 @@ def hidden_tensors(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
     for prefix, part in module.named_modules():
         for name, value in vars(part).items():
             if not name.startswith("_"):
-                yield from _inside(f"{prefix}.{name}".removeprefix("."), value, known, 3)
+                yield from _inside(f"{prefix}.{name}".removeprefix("."), value, known, 4)
 
 
 def _inside(name: str, value: Any, known: set[int], depth: int) -> Iterator[tuple[str, Tensor]]:
@@ -174,6 +183,9 @@ def _inside(name: str, value: Any, known: set[int], depth: int) -> Iterator[tupl
         for inner, parameter in value.named_parameters():
             yield from _inside(f"{name}.{inner}", parameter, known, 0)
         yield from ((f"{name}.{inner}", t) for inner, t in hidden_tensors(value) if id(t) not in known)
+    elif depth and type(value).__module__ == "submission" and hasattr(value, "__dict__"):
+        for key, part in vars(value).items():
+            yield from _inside(f"{name}.{key}", part, known, depth - 1)
     elif depth and isinstance(value, (list, tuple)):
         for i, part in enumerate(value):
             yield from _inside(f"{name}.{i}", part, known, depth - 1)

@@ -8,9 +8,9 @@ import time
 from dataclasses import replace
 from typing import Literal
 
-from core.judge._examine import Examination, with_roles
+from core.judge._examine import Examination, find_roles, with_roles
 from core.judge._oracle import slots_of
-from core.judge.diagnose import habits, loud, match, turned
+from core.judge.diagnose import habits, local, loud, match, turned
 from core.judge.diagnose.choose import prefer
 from core.judge.diagnose.departs import last_alike
 from core.judge.diagnose.findings import Finding
@@ -23,7 +23,7 @@ __all__ = ["Finding", "diagnose", "last_alike", "prepare"]
 # Mistakes that only show on other inputs than those that are matched, or in other ways than by numbers.
 _PAIR_SECONDS = 0.6
 _NOT_BY_NUMBERS = frozenset(
-    "no-divisibility-check params-unregistered graph-broken dropout-always-on dropout-before-softmax returns-wrong-thing "
+    "no-divisibility-check params-unregistered graph-broken dropout-always-on dropout-before-softmax "
     "softmax-unstable mask-half-overflow gqa-no-sharing-check cache-aliased check-weights-not-copied check-nan-passes "
     "mha-api-averaged mha-api-weights-off cross-batch-unchecked mask-finite-fill".split()
 )
@@ -43,11 +43,19 @@ def diagnose(exam: Examination, source: str) -> list[Finding]:
     if first.fault is not None and first.fault.reason != "returns" or exam.failed("numbers"):
         start = prefer(match.plain(exam, variants, [first]), places)
         if not start and first.call.error is None:
+            found += _shared(exam, places)
+        if not start and not found and first.call.error is None:
+            proposed = local.proposals(exam, places)
+            start = _proved(exam, variants, places, proposed)
+            if not start:
+                found += [Finding(p.pitfall, p.span, "trace") for p in proposed]
+        if not start and not found and first.call.error is None:
             start = _first_pair(exam, variants, places)
         for one in start[:1]:
             found += _findings(one, places)
         found = [_typed(exam, finding) for finding in found]
-    if first.call.error is None and not places.plain.output_projections and _lacks_output(exam, places):
+    made_anew = exam.failed("eval") and places.plain.named(*habits.DRAWN)
+    if first.call.error is None and not made_anew and not places.plain.output_projections and _lacks_output(exam, places):
         found.append(Finding("output-projection-missing", places.returned(), "match"))
     if not found and first.call.error is not None:
         found += loud.of_error(exam, places)
@@ -79,6 +87,29 @@ def _masks(exam: Examination, variants: list[Variant], start: list[Match], place
     if not matches:
         return turned.of_masks(exam, places)
     return [f for m in matches[:1] for f in _findings(m, places)]
+
+
+def _shared(exam: Examination, places: Places) -> list[Finding]:
+    """One weight in several roles, with which the reference gives this output."""
+    base, first = exam.base, exam.first
+    assert base is not None and first is not None
+    if exam.reference.arguments is None or first.call.out is None:
+        return []
+    found = find_roles(exam.problem, base.tensors, base.sizes, first.inputs, first.call.out, shared=True)
+    return [Finding("projection-shared", places.of("projection-shared"), "match")] if found else []
+
+
+def _proved(
+    exam: Examination, variants: list[Variant], places: Places, proposed: list[local.Proposal]
+) -> list[Match]:
+    """The proposals, taken two at a time, that give the submission's output together."""
+    assert exam.first is not None
+    groups = [[v for v in variants if v.ids[0] == p.pitfall] for p in proposed[:4]]
+    for i, one in enumerate(groups):
+        for other in groups[i + 1 :]:
+            if found := match.plain(exam, list(match.pairs(exam.problem, one, other)), [exam.first]):
+                return prefer(found, places)
+    return []
 
 
 def _first_pair(exam: Examination, variants: list[Variant], places: Places) -> list[Match]:

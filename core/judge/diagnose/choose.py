@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from core.judge._roles import hinted
 from core.judge.diagnose.locate import Places
 from core.judge.diagnose.match import Match
 from core.judge.diagnose.tape import Step, Tape
@@ -33,9 +34,15 @@ def _doubt(id: str, places: Places) -> float:
         "mask-result-dropped": dropped,
         "mask-ignored": not dropped,
         "causal-missing": not dropped,
+        "softmax-missing": not plain.softmaxes and not plain.kernels,
+        "softmax-over-queries": plain.softmax_axes == {-2},
+        "softmax-over-heads": plain.softmax_axes in ({-3}, set()) and bool(plain.softmaxes),
+        "softmax-over-batch": plain.softmax_axes in ({-4}, {-3}),
         "qk-swapped": _keys_first(plain),
         "attn-transposed": not _keys_first(plain),
         "mask-added": any(s.op in ("add", "add_") for s in masked.mask_steps),
+        "sdpa-float-mask": any(k.op == "scaled_dot_product_attention" for k in masked.kernels),
+        "mask-inverted": not any(k.op == "MultiheadAttention" for k in masked.kernels),
         "split-fold-into-batch": any(len(s.outputs[0]["shape"]) == 3 for s in plain.splits if s.outputs),
         "mha-api-layout": any(k.op == "MultiheadAttention" for k in plain.kernels),
         "mha-api-polarity": any(k.op == "MultiheadAttention" for k in plain.kernels),
@@ -61,9 +68,12 @@ def _dropped(tape: Tape, fills: Sequence[Step]) -> bool:
 
 
 def _keys_first(tape: Tape) -> bool:
-    """Whether a row of the scores belongs to a key: there are as many as keys, and not as queries."""
-    if not tape.scores or not tape.scores[0].outputs:
+    """Whether the left operand of the scores is the keys, by their names."""
+    if not tape.scores or not tape.scores[0].inputs:
         return False
-    rows = tape.scores[0].outputs[0]["shape"]
-    values = tape.values[0].outputs[0]["shape"] if tape.values else []
-    return len(rows) > 1 and len(values) > 1 and rows[-2] == values[-2] != rows[-1]
+    left = tape.scores[0].inputs[0]
+    if left["name"]:
+        return left["name"] in ("k", "key")
+    source = tape.chain(left)[-1:]
+    names = [state["name"] for step in source for state in step.inputs if state["parameter"] and state["name"]]
+    return any(hinted(name) == {"k"} for name in names)

@@ -10,7 +10,7 @@ from core.judge.diagnose.locate import Places
 from core.judge.diagnose.match import Variant
 from core.judge.diagnose.tape import Span, Tape
 
-_DRAWN = ("uniform_", "normal_", "kaiming_uniform_", "xavier_uniform_", "rand", "randn", "trunc_normal_")
+DRAWN = ("uniform_", "normal_", "kaiming_uniform_", "xavier_uniform_", "rand", "randn", "trunc_normal_")
 
 
 def of_checks(
@@ -25,8 +25,8 @@ def of_checks(
     runs, evaluated = exam.failed("runs"), exam.failed("eval")
     if runs and runs.fault and runs.fault.reason == "returns":
         add("returns-wrong-thing", places.of("returns-wrong-thing"))
-    if evaluated:
-        drawn = [s for s in places.plain.steps if s.op in _DRAWN]
+    if evaluated and not any(f.pitfall == "layer-made-in-forward" for f in known):
+        drawn = [s for s in places.plain.steps if s.op in DRAWN]
         if drawn and not places.plain.named("dropout"):
             add("layer-made-in-forward", drawn[0].span)
         else:
@@ -41,12 +41,21 @@ def of_checks(
     training = exam.failed("training")
     if training and training.fault and training.fault.reason == "drops-scores":
         add("dropout-before-softmax", places.of("dropout-before-softmax"))
+    if exam.failed("low") and not known:
+        finite = exam.problem == "online_softmax"
+        id = "online-finite-start" if finite else "mask-finite-fill"
+        add(id, places.of(id))
     if exam.failed("large") and not exam.failed("numbers"):
         add("softmax-unstable", places.of("softmax-unstable"))
     if exam.failed("gradients") and not known:
         found += _gradients(exam, places)
     if not exam.failed("numbers"):
         found += _sizes(exam, places)
+    device = exam.failed("device")
+    if device and device.fault:
+        line = device.fault.params.get("line")
+        add("hard-coded-device-dtype", places.line(line))
+    found += _backend(exam, places)
     found += _half(exam, places, [*known, *found])
     if exam.reference.cached:
         found += _caches(exam, places, variants, [*known, *found])
@@ -99,6 +108,16 @@ def _half(exam: Examination, places: Places, known: Sequence[Finding]) -> list[F
     if not typed:
         return []
     return [Finding("hard-coded-device-dtype", other_dtype(exam, half.case.split(',')[0]) or places.line(line), "check")]
+
+
+def _backend(exam: Examination, places: Places) -> list[Finding]:
+    backend = exam.failed("backend")
+    if backend is None or backend.fault is None:
+        return []
+    line = places.line(backend.fault.params.get("line"))
+    if "is_causal" in str(backend.fault.params.get("text")):
+        return [Finding("sdpa-mask-and-causal", line or places.first(places.plain.kernels), "check")]
+    return [Finding("merge-view-noncontiguous", line, "check")] if "view" in str(backend.fault.params.get("text")) else []
 
 
 def other_dtype(exam: Examination, dtype: str) -> Span | None:

@@ -65,18 +65,26 @@ class Places:
         return self.first(*(list(group)[::-1] for group in groups))
 
     def returned(self) -> Span | None:
-        """The last return of the function, or of the class's forward."""
+        """The last return of the function, or of the class's forward; where it has none, its head."""
+        forward = self.forward()
+        if forward is None:
+            return None
+        returns = [node for node in _own_nodes(forward) if isinstance(node, ast.Return)]
+        if not returns:
+            return self.line(forward.lineno)
+        last = max(returns, key=lambda n: n.lineno)
+        return last.lineno, last.end_lineno or last.lineno, last.col_offset, last.end_col_offset or 0
+
+    def forward(self) -> ast.FunctionDef | None:
+        """The function that was asked for, or the forward of the class."""
         try:
             tree = ast.parse(self.source)
         except SyntaxError:
             return None
         for node in ast.walk(tree):
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == self.call:
-                forward = [n for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n.name in ("forward", self.call)]
-                returns = [n for f in forward[:1] for n in ast.walk(f) if isinstance(n, ast.Return)]
-                if returns:
-                    last = max(returns, key=lambda n: n.lineno)
-                    return last.lineno, last.end_lineno or last.lineno, last.col_offset, last.end_col_offset or 0
+                inside = [n for n in ast.walk(node) if isinstance(n, ast.FunctionDef)]
+                return next((n for n in inside if n.name in ("forward", self.call)), None)
         return None
 
     def condition(self, line: int) -> Span | None:
@@ -98,7 +106,21 @@ class Places:
         return next((self.line(lines[-1]) for lines in self.born.values() if lines), None)
 
 
+def _own_nodes(function: ast.FunctionDef) -> Iterable[ast.AST]:
+    """The nodes of a function, without those of functions inside it."""
+    waiting: list[ast.AST] = list(function.body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            waiting.extend(ast.iter_child_nodes(node))
+
+
 def _softmax(p: Places) -> Span | None:
+    """Where the axis is named: the softmax, or the sum of one that is written out."""
+    if p.masked.softmaxes and p.masked.softmaxes[0].op.startswith("exp"):
+        sums = [s for s in p.masked.steps if s.op == "sum" and s.index > p.masked.softmaxes[0].index]
+        return p.first(sums, p.masked.softmaxes)
     return p.first(p.masked.softmaxes, p.masked.kernels)
 
 
@@ -184,6 +206,14 @@ def _head_size(p: Places) -> Span | None:
     return p.made("q", "k")
 
 
+def _quotient(p: Places) -> Span | None:
+    """Where the size of a head is found by a division."""
+    for node in ast.walk(ast.parse(p.source)):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+            return p.line(node.lineno)
+    return None
+
+
 def _split_permute(p: Places) -> Span | None:
     turned = [s for s in p.plain.splits if s.op in ("permute", "transpose", "movedim", "swapaxes", "mT", "T")]
     return p.first(turned) or _split(p)
@@ -230,6 +260,10 @@ def _shared(p: Places) -> Span | None:
 
 
 def _activation(p: Places) -> Span | None:
+    for number, text in enumerate(p.source.splitlines(), 1):
+        if re.search(r"\b(ReLU|GELU|SiLU|Tanh|Sigmoid|LeakyReLU|ELU|relu|gelu|silu|tanh|sigmoid)\b", text.partition("#")[0]):
+            if not text.lstrip().startswith(("import", "from")):
+                return p.line(number)
     bent = [s for s in p.plain.steps if s.op in ("relu", "gelu", "tanh", "sigmoid", "silu", "leaky_relu", "elu")]
     return p.first(bent) or _projection(p)
 
@@ -237,6 +271,13 @@ def _activation(p: Places) -> Span | None:
 def _value(p: Places) -> Span | None:
     """Where the values are cut from what all three are cut from; where they have a layer of their own, that is asked."""
     chain = [step for step in p.plain.values if step.line > 0]
+    if p.plain.scores and len(p.plain.scores[0].inputs) > 1 and chain:
+        keys = p.plain.chain(p.plain.scores[0].inputs[1])
+        sliced = [s for s in chain if s.op in ("getitem", "narrow", "select")]
+        if sliced:
+            return p.last(sliced)
+        if chain[0] in keys and chain[0].op != "linear":
+            return _mix(p)
     cuts = [s for s in chain if s.op in ("getitem", "chunk", "split", "unbind", "narrow", "select", "tensor_split")]
     return p.last(cuts) or p.last(chain) or _mix(p)
 
@@ -292,7 +333,7 @@ def _dropout(p: Places) -> Span | None:
 
 
 def _mha(p: Places) -> Span | None:
-    return p.first(p.masked.kernels)
+    return p.first(p.masked.kernels) or _split(p)
 
 
 def _squeeze(p: Places) -> Span | None:
@@ -308,7 +349,7 @@ def _online(p: Places) -> Span | None:
     return p.last([s for s in p.plain.steps if s.op in ("add", "add_", "mul", "mul_", "iadd")])
 
 
-_HEAD_SIZE = re.compile(r"\b(d_?h(ead)?|head_?(dim|size|width|d)|d_?k(ey)?|dim_?(per_)?head|hd|hs|头维\w*|size_per_head)\b")
+_HEAD_SIZE = re.compile(r"\b(d_?h(ead)?|d_?k(ey)?|hd|hs)\b|head_?(dim|size|width|d\b)|dim_?(per_)?head|头维|per_head|depth")
 
 _FORMS: dict[tuple[str, str], Callable[[Places], Span | None]] = {
     ("head-dim-wrong", "full-width"): lambda p: p.made("q", "k"),
@@ -316,7 +357,7 @@ _FORMS: dict[tuple[str, str], Callable[[Places], Span | None]] = {
 }
 _PLACES: dict[str, Callable[[Places], Span | None]] = {
     **dict.fromkeys(("split-view-direct", "split-swapped-factors", "split-fold-into-batch", "split-raw-input"), _split),
-    "no-divisibility-check": _split,
+    "no-divisibility-check": lambda p: _quotient(p) or _split(p),
     "split-tensor-called": Places.failed,
     "split-no-transpose": _no_transpose,
     "split-wrong-permute": _split_permute,
@@ -337,9 +378,9 @@ _PLACES: dict[str, Callable[[Places], Span | None]] = {
     "projection-shared": _shared,
     "projection-weight-transposed": lambda p: p.first([s for s in p.plain.projections if s.op != "linear"], p.plain.projections),
     **dict.fromkeys(
-        ("softmax-over-queries", "softmax-over-heads", "softmax-over-batch", "softmax-flattened", "softmax-unstable"),
-        _softmax,
+        ("softmax-over-queries", "softmax-over-heads", "softmax-over-batch", "softmax-flattened"), _softmax
     ),
+    "softmax-unstable": lambda p: p.first(p.masked.softmaxes, p.masked.kernels),
     "softmax-sum-multiplied": _softmax,
     "softmax-missing": _mix,
     "mask-ignored": _mask_missed,
@@ -381,7 +422,8 @@ _PLACES: dict[str, Callable[[Places], Span | None]] = {
     **dict.fromkeys(
         ("rope-wrong-axis", "rope-on-values", "rope-position-restarts", "rope-pairs-mixed", "rope-names-swapped"), _rope
     ),
-    **dict.fromkeys(("online-not-rescaled", "online-finite-start"), _online),
+    "online-not-rescaled": _online,
+    "online-finite-start": lambda p: p.first([s for s in p.plain.steps if "full" in s.op or "zeros" in s.op], p.plain.scores),
 }
 _SCALES = ("scale-missing", "scale-by-d-model", "scale-no-sqrt", "scale-multiplied", "scale-wrong-quantity")
 _SOFTMAX_KINDS = ("softmax-over-queries", "softmax-over-heads", "softmax-over-batch", "softmax-flattened", "softmax-missing")

@@ -18,7 +18,7 @@ from core.judge._compare import difference
 from core.judge._examine import Examination, Trial, with_roles
 from core.judge._oracle import Oracle, Roles, slots_of
 from core.judge._roles import Slot
-from core.pitfalls import REFERENCES, Changed, Entry, Form, catalogue, change
+from core.pitfalls import REFERENCES, Changed, Entry, Form, catalogue, change, reference
 
 _ROLES_TRIED = 3
 
@@ -96,13 +96,14 @@ def _chunks_same(oracle: Oracle, pieces: Sequence[Tensor], outs: Sequence[Any], 
 
 @cache
 def variants_of(problem: str) -> tuple[Variant, ...]:
-    """Every form of every entry that changes a reference of this problem, built on the generic sizes."""
+    """Every form of every entry in every reference of this problem that its changes fit, built on the generic sizes."""
+    names = [name for name, ref in REFERENCES.items() if ref.problem == problem]
     found = [
         _variant(problem, name, ((entry, form),))
         for entry in catalogue()
         for form in entry.forms
-        for name in form.references
-        if REFERENCES[name].problem == problem
+        for name in names
+        if name in form.references or all(reference(name).source.count(c.right) == 1 for c in form.changes)
     ]
     return tuple(v for v in found if v is not None)
 
@@ -173,8 +174,13 @@ def _roles(exam: Examination, slots: tuple[Slot, ...]) -> list[Roles]:
     key = f"roles {slots}"
     known: dict[str, list[Roles]] = exam.__dict__.setdefault("known_roles", {})
     if key not in known:
-        found = with_roles(exam.base.tensors, slots)
-        known[key] = [roles for _, (_, roles) in zip(range(_ROLES_TRIED), found, strict=False)]
+        kinds: dict[tuple[str, ...], int] = {}
+        known[key] = []
+        for i, (assignment, roles) in enumerate(with_roles(exam.base.tensors, slots)):
+            kind = tuple(recipe.kind for recipe in assignment.values())
+            kinds[kind] = kinds.get(kind, 0) + 1
+            if i < _ROLES_TRIED or kinds[kind] == 1:  # the likeliest, and the likeliest of every layout
+                known[key].append(roles)
         if not known[key]:
             known[key] = _without_output(exam, slots)
     return known[key]

@@ -221,10 +221,10 @@ class Tape:
         return [s for s in self.steps if s.op in SCALINGS and s.index in self.from_x and _by_scalar(s)]
 
     @cached_property
-    def scales_by_root(self) -> bool:
-        """Whether scores are scaled by 1 / sqrt(d), d the length of the products that they are, and by nothing else."""
+    def scale(self) -> float | None:
+        """What the products of queries and keys are multiplied with before the softmax; None where it is not told."""
         if not self.scores or not self.scores[0].inputs:
-            return False
+            return None
         first = self.scores[0]
         factor, seen = 1.0, set()
         for step in self.scalings:
@@ -232,25 +232,37 @@ class Tape:
                 continue
             seen.add(step.span)
             if len(step.numbers) != 1 or not step.numbers[0]:
-                return False
+                return None
             factor *= 1 / step.numbers[0] if step.op.startswith("div") else step.numbers[0]
-        d = first.inputs[0]["shape"][-1]
         if first.op in KERNELS:
-            factor *= float(first.options.get("scale") or d**-0.5)
+            factor *= float(first.options.get("scale") or first.inputs[0]["shape"][-1] ** -0.5)
         alpha = first.options.get("alpha")
-        factor *= alpha if isinstance(alpha, (int, float)) else 1.0
-        return abs(factor * d**0.5 - 1) < 1e-6
+        return factor * (alpha if isinstance(alpha, (int, float)) else 1.0)
+
+    @cached_property
+    def scales_by_root(self) -> bool:
+        """Whether scores are scaled by 1 / sqrt(d), d the length of the products that they are, and by nothing else."""
+        if self.scale is None or not self.scores[0].inputs:
+            return False
+        return abs(self.scale * self.scores[0].inputs[0]["shape"][-1] ** 0.5 - 1) < 1e-6
+
+    @cached_property
+    def softmax_axes(self) -> set[int]:
+        """The axes that softmaxes go along, from the last one (-1)."""
+        found = set()
+        for step in self.softmaxes:
+            rank = len(step.inputs[0]["shape"]) if step.inputs else 0
+            for dim in (*step.given[1:2], step.options.get("dim")):
+                if isinstance(dim, int) and not isinstance(dim, bool):
+                    found.add(dim - rank if dim >= 0 else dim)
+        return found
 
     @cached_property
     def normalises_keys(self) -> bool:
         """Whether every softmax is along the last axis, as long as there are keys."""
         if self.kernels:
             return True
-        return bool(self.softmaxes) and all(
-            s.op in SOFTMAXES
-            and any(g in (-1, len(s.inputs[0]["shape"]) - 1) for g in (*s.given[1:2], s.options.get("dim")))
-            for s in self.softmaxes
-        )
+        return self.softmax_axes == {-1} and all(s.op in SOFTMAXES for s in self.softmaxes)
 
     @cached_property
     def values(self) -> list[Step]:
@@ -282,14 +294,15 @@ class Tape:
         return [
             s
             for s in self.steps
-            if s.index in self.from_mask and (s.index in self.from_x or s.op in KERNELS or s.op in FILLS)
+            if s.index in self.from_mask
+            and (s.op in KERNELS or s.op in FILLS or (s.index in self.from_x and s.op in ("setitem", "tril", "index_put_")))
         ]
 
     @cached_property
     def mask_makers(self) -> list[Step]:
         """Steps that turn the given mask before it meets the scores."""
-        uses = {s.index for s in self.mask_steps if s.index in self.from_x}
-        return [s for s in self.steps if s.index in self.from_mask and s.index not in uses and s.index not in self.from_x]
+        uses = [s.index for s in self.mask_steps if s.index in self.from_x]
+        return [s for s in self.steps if s.index in self.from_mask and s.index < min(uses, default=len(self.steps))]
 
     @cached_property
     def triangles(self) -> list[Step]:
