@@ -31,7 +31,7 @@ def chunked(exam: "Examination") -> "Iterator[Check]":
         past: Call | None = None
         for piece, expected in zip(x.split(chunks, dim=1), whole.split(chunks, dim=1), strict=True):
             past = exam.call(base, [piece], cache=past)
-            fault = fault_of(past, expected, cached=True)
+            fault = fault_of(past, expected, tolerance=exam.tolerance, cached=True)
             if fault is not None:
                 worst = worst or (fault, " + ".join(map(str, chunks)))
                 break
@@ -76,5 +76,5 @@ def _aliasing(exam: "Examination") -> Fault | None:
     whole = exam.expected(base, [torch.cat((start, other), dim=1)])
     if call.out is None or whole is None:
         return None
-    fault = difference(call.out, whole[:, 4:])
+    fault = difference(call.out, whole[:, 4:], exam.tolerance)
     return fault and Fault("written", fault.params)

@@ -4,6 +4,7 @@ import secrets
 import sys
 import time
 import traceback
+import warnings
 from typing import Any
 
 from core.judge._cases import Draw
@@ -34,30 +35,40 @@ def grade(problem: str, source: str, *, seed: int | None = None) -> dict[str, An
     if len(source) > MOST_CHARACTERS:
         verdict["error"] = error_words("too-long", None, size=len(source), most=MOST_CHARACTERS)
         return verdict
-    with start() as session:
-        exam = Examination(Subject(session, contract, Draw(secrets.randbits(48) if seed is None else seed)), problem)
-        try:
-            exam.run(source)
-            verdict["passed"] = bool(exam.checks) and exam.passed
-        except Stopped as stopped:
-            verdict["error"] = _stopped(stopped)
-        except Garbled:
-            verdict["error"] = _stopped(Stopped("garbled", Limits(), 0.0))
-        if verdict["error"] is None and not verdict["passed"]:
-            verdict["error"] = _error(exam, contract.call, contract.arguments is not None)
-            try:
-                findings = diagnose(exam, source)
-                verdict["findings"] = [finding_words(finding) for finding in findings]
-                verdict["divergence"] = None if findings else _divergence(exam)
-            except Stopped as stopped:
-                verdict["error"] = verdict["error"] or _stopped(stopped)
-            except Exception:  # noqa: BLE001  what a submission reports of itself is not always what it did
-                traceback.print_exc(file=sys.stderr)
-        verdict["checks"] = [check_words(check) for check in exam.checks]
-        verdict["trace"] = _steps(exam)
-        verdict["printed"] = session.printed
+    try:
+        with start() as session, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the catalogue's mistakes, which torch warns of too
+            draw = Draw(secrets.randbits(48) if seed is None else seed)
+            _grade(Examination(Subject(session, contract, draw), problem), source, verdict)
+            verdict["printed"] = session.printed
+    except Stopped as stopped:  # it could not even be started
+        verdict["error"] = _stopped(stopped)
     verdict["seconds"] = round(time.monotonic() - began, 4)
     return verdict
+
+
+def _grade(exam: Examination, source: str, verdict: dict[str, Any]) -> None:
+    """Fills the verdict in."""
+    contract = exam.reference
+    try:
+        exam.run(source)
+        verdict["passed"] = bool(exam.checks) and exam.passed
+    except Stopped as stopped:
+        verdict["error"] = _stopped(stopped)
+    except Garbled:
+        verdict["error"] = _stopped(Stopped("garbled", Limits(), 0.0))
+    if verdict["error"] is None and not verdict["passed"]:
+        verdict["error"] = _error(exam, contract.call, contract.arguments is not None)
+        try:
+            findings = diagnose(exam, source)
+            verdict["findings"] = [finding_words(finding) for finding in findings]
+            verdict["divergence"] = None if findings else _divergence(exam)
+        except Stopped as stopped:
+            verdict["error"] = verdict["error"] or _stopped(stopped)
+        except Exception:  # noqa: BLE001  what a submission reports of itself is not always what it did
+            traceback.print_exc(file=sys.stderr)
+    verdict["checks"] = [check_words(check) for check in exam.checks]
+    verdict["trace"] = _steps(exam)
 
 
 def _stopped(stopped: Stopped) -> dict[str, Any]:

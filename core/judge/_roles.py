@@ -58,6 +58,7 @@ class Recipe:
     after: tuple[str, ...] = ()
     place: int = 0
     of: int = 1
+    rank: int = 2
 
 
 Assignment = dict[str, Recipe]
@@ -137,7 +138,7 @@ def _recipes(
                 continue
             rows = prod(shape) // size
             if rows == slot.rows:
-                found.append(Recipe(source, axis))
+                found.append(Recipe(source, axis, rank=len(shape)))
                 continue
             if slot.merges:
                 continue
@@ -145,19 +146,19 @@ def _recipes(
             for n in range(len(peers) + 1):
                 for others in combinations(peers, n):
                     if sum(s.rows for s in others) + slot.rows == rows:
-                        found += _parts(source, axis, slot, others)
+                        found += _parts(source, axis, slot, others, len(shape))
     return list(dict.fromkeys(found))
 
 
-def _parts(source: str, axis: int, slot: Slot, others: Sequence[Slot]) -> Iterator[Recipe]:
+def _parts(source: str, axis: int, slot: Slot, others: Sequence[Slot], rank: int) -> Iterator[Recipe]:
     for n in range(len(others) + 1):
         for before in combinations(others, n):
-            yield Recipe(source, axis, "block", after=tuple(s.role for s in before), of=len(others) + 1)
+            yield Recipe(source, axis, "block", after=tuple(s.role for s in before), of=len(others) + 1, rank=rank)
     if all(s.rows == slot.rows for s in others) and slot.heads > 1:
         for place in range(len(others) + 1):
             peers = tuple(s.role for s in others)
-            yield Recipe(source, axis, "inner", after=peers, place=place, of=len(others) + 1)
-            yield Recipe(source, axis, "last", after=peers, place=place, of=len(others) + 1)
+            yield Recipe(source, axis, "inner", after=peers, place=place, of=len(others) + 1, rank=rank)
+            yield Recipe(source, axis, "last", after=peers, place=place, of=len(others) + 1, rank=rank)
 
 
 def _weight(tensor: Tensor, recipe: Recipe, slot: Slot, slots: Sequence[Slot]) -> Tensor | None:
@@ -233,13 +234,13 @@ def _clash(
 
 def _consistent(chosen: Sequence[Recipe], slots: Sequence[Slot]) -> bool:
     """Whether weights of one rank are all read along the same axis: nobody writes some as (in, out), some as (out, in)."""
-    axes: dict[tuple[bool, int], set[int]] = {}
+    axes: dict[tuple[bool, int, int], set[int]] = {}
     source_of = {slot.role: recipe.source for recipe, slot in zip(chosen, slots, strict=True)}
     for recipe, slot in zip(chosen, slots, strict=True):
         if any(source_of[role] != recipe.source for role in recipe.after):
             return False
         if not slot.merges:
-            axes.setdefault((recipe.source.count("*") > 0, slot.other), set()).add(recipe.axis)
+            axes.setdefault(("*" in recipe.source, slot.other, recipe.rank), set()).add(recipe.axis)
     return all(len(found) == 1 for found in axes.values())
 
 

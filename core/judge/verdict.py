@@ -54,12 +54,12 @@ def finding_words(finding: Finding) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def error_words(kind: str, line: int | None, **params: object) -> dict[str, Any]:
+def error_words(kind: str, line: int | None, /, **params: object) -> dict[str, Any]:
     return {"kind": kind, "line": line, "message": words("errors", kind, **params)}
 
 
-def words(group: str, name: str, **params: object) -> Text:
-    return {lang: _words()[group][name][lang].format(**params) for lang in LANGS}
+def words(group: str, key: str, /, **params: object) -> Text:
+    return {lang: _words()[group][key][lang].format(**params) for lang in LANGS}
 
 
 def in_language(verdict: Any, lang: Lang) -> Any:

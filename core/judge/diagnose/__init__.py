@@ -8,10 +8,11 @@ import time
 from dataclasses import replace
 from typing import Literal
 
-from core.judge._examine import Examination, find_roles, with_roles
+from core.judge._compare import fault_of
+from core.judge._examine import Examination, find_roles, output, with_roles
 from core.judge._oracle import slots_of
 from core.judge.diagnose import habits, local, loud, match, turned
-from core.judge.diagnose.choose import prefer
+from core.judge.diagnose.choose import called, prefer
 from core.judge.diagnose.departs import last_alike
 from core.judge.diagnose.findings import Finding
 from core.judge.diagnose.locate import Places
@@ -43,7 +44,7 @@ def diagnose(exam: Examination, source: str) -> list[Finding]:
     if first.fault is not None and first.fault.reason != "returns" or exam.failed("numbers"):
         start = prefer(match.plain(exam, variants, [first]), places)
         if not start and first.call.error is None:
-            found += _shared(exam, places)
+            found += _structure(exam, places)
         if not start and not found and first.call.error is None:
             proposed = local.proposals(exam, places)
             start = _proved(exam, variants, places, proposed)
@@ -82,6 +83,9 @@ def _masks(exam: Examination, variants: list[Variant], start: list[Match], place
         masked = [v for v in variants if v.ids[0].startswith(("mask-", "sdpa-", "mha-api-"))]
         both = match.pairs(exam.problem, [one.variant for one in start[:2]], masked)
         matches = prefer(match.plain(exam, list(both), trials), places)
+        if not matches:
+            _expect(exam, start[0])
+            return turned.of_masks(exam, places)
         return [f for m in matches[:1] for f in _findings(m, places)[1:]]
     matches = prefer(match.plain(exam, variants, [exam.first, *trials]), places)
     if not matches:
@@ -89,14 +93,23 @@ def _masks(exam: Examination, variants: list[Variant], start: list[Match], place
     return [f for m in matches[:1] for f in _findings(m, places)]
 
 
-def _shared(exam: Examination, places: Places) -> list[Finding]:
-    """One weight in several roles, with which the reference gives this output."""
+def _structure(exam: Examination, places: Places) -> list[Finding]:
+    """What the weights' sizes and roles say: one of them in several roles, or as many kv heads as query heads."""
     base, first = exam.base, exam.first
     assert base is not None and first is not None
     if exam.reference.arguments is None or first.call.out is None:
         return []
     found = find_roles(exam.problem, base.tensors, base.sizes, first.inputs, first.call.out, shared=True)
-    return [Finding("projection-shared", places.of("projection-shared"), "match")] if found else []
+    if found:
+        sources = [recipe.source for role, recipe in found.items() if role != "o"]
+        twice = next((s for s in sources if sources.count(s) > 1), sources[0])
+        return [Finding("projection-shared", places.shared(twice), "match")]
+    slots = slots_of(exam.problem, base.sizes)
+    full = tuple(replace(s, heads=base.sizes["H"]) if s.role in "kv" else s for s in slots)
+    if full != slots and exam.problem != "mla" and next(with_roles(base.tensors, slots), None) is None:
+        if next(with_roles(base.tensors, full), None) is not None:
+            return [Finding("gqa-kv-full-size", places.of("gqa-kv-full-size"), "check")]
+    return []
 
 
 def _proved(
@@ -105,11 +118,22 @@ def _proved(
     """The proposals, taken two at a time, that give the submission's output together."""
     assert exam.first is not None
     groups = [[v for v in variants if v.ids[0] == p.pitfall] for p in proposed[:4]]
+    unseen = [v for v in variants if v.ids[0].startswith(("causal-", "mask-after-softmax", "projection-activation"))]
     for i, one in enumerate(groups):
-        for other in groups[i + 1 :]:
+        for other in [*groups[i + 1 :], unseen]:
             if found := match.plain(exam, list(match.pairs(exam.problem, one, other)), [exam.first]):
                 return prefer(found, places)
     return []
+
+
+def _expect(exam: Examination, one: Match) -> None:
+    """Expect of the masked calls what the mistake that is known gives, so that another one shows."""
+    oracle = one.variant.oracle
+    if oracle is None or not oracle.load(one.roles):
+        return
+    for trial in exam.masked:
+        trial.expected = output(oracle, trial.inputs, trial.mask)
+        trial.fault = None if trial.expected is None else fault_of(trial.call, trial.expected, tolerance=exam.tolerance)
 
 
 def _first_pair(exam: Examination, variants: list[Variant], places: Places) -> list[Match]:
@@ -148,8 +172,8 @@ def _typed(exam: Examination, finding: Finding) -> Finding:
 def _findings(m: Match, places: Places) -> list[Finding]:
     """A match's mistakes with their places; those of an error, where nothing else is known, stand where it was raised."""
     proof: Literal["error", "match"] = "error" if m.loud else "match"
-    named = zip(m.variant.ids, m.variant.forms, strict=True)
-    return [Finding(id, places.of(id, form.name) or places.failed(), proof) for id, form in named]
+    named = [(called(id, places), form.name) for id, form in zip(m.variant.ids, m.variant.forms, strict=True)]
+    return [Finding(id, places.of(id, form) or places.failed(), proof) for id, form in named]
 
 
 def _places(exam: Examination, source: str) -> Places:

@@ -13,6 +13,24 @@ def prefer(matches: Sequence[Match], places: Places) -> list[Match]:
     return sorted(matches, key=lambda m: (m.loud, m.rank, sum(_doubt(id, places) for id in m.variant.ids)))
 
 
+# Names of one and the same numbers: the run says which of them it is.
+_TWINS = (
+    ("scale-no-sqrt", "scale-twice"),
+    ("mask-filled-with-zero", "mask-multiplied", "mask-tiny-fill"),
+    ("mask-added", "sdpa-float-mask"),
+    ("mask-inverted", "mha-api-polarity"),
+    ("mask-ignored", "mask-result-dropped"),
+    ("causal-missing", "mask-result-dropped"),
+    ("merge-view-noncontiguous", "gqa-view-after-expand"),
+)
+
+
+def called(id: str, places: Places) -> str:
+    """The name among its twins that the run speaks for most."""
+    twins = next((group for group in _TWINS if id in group), (id,))
+    return min((id, *twins), key=lambda name: _doubt(name, places))
+
+
 def _doubt(id: str, places: Places) -> float:
     """0 where the run shows the very thing, more where it shows another, 0.5 where it is not asked."""
     plain, masked = places.plain, places.masked
@@ -38,6 +56,8 @@ def _doubt(id: str, places: Places) -> float:
         "softmax-over-queries": plain.softmax_axes == {-2},
         "softmax-over-heads": plain.softmax_axes in ({-3}, set()) and bool(plain.softmaxes),
         "softmax-over-batch": plain.softmax_axes in ({-4}, {-3}),
+        "merge-view-noncontiguous": not _expanded(plain),
+        "gqa-view-after-expand": _expanded(plain),
         "qk-swapped": _keys_first(plain),
         "attn-transposed": not _keys_first(plain),
         "mask-added": any(s.op in ("add", "add_") for s in masked.mask_steps),
@@ -65,6 +85,12 @@ def _dropped(tape: Tape, fills: Sequence[Step]) -> bool:
     """Whether a mask meets the scores in a step whose result nobody reads."""
     read = {(s["storage"], s["offset"]) for step in tape.steps for s in step.inputs}
     return bool(fills) and all((o["storage"], o["offset"]) not in read for s in fills for o in s.outputs)
+
+
+def _expanded(tape: Tape) -> bool:
+    """Whether the step that raised was given an expanded tensor."""
+    failing = next((s for s in reversed(tape.steps) if s.data["error"]), None)
+    return failing is not None and any(0 in s["stride"] for s in failing.inputs)
 
 
 def _keys_first(tape: Tape) -> bool:

@@ -54,7 +54,7 @@ def of_checks(
     device = exam.failed("device")
     if device and device.fault:
         line = device.fault.params.get("line")
-        add("hard-coded-device-dtype", places.line(line))
+        add("hard-coded-device-dtype", other_dtype(exam, "float16") or places.line(line))
     found += _backend(exam, places)
     found += _half(exam, places, [*known, *found])
     if exam.reference.cached:

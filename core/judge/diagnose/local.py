@@ -15,6 +15,7 @@ from torch import Tensor
 
 from core.judge._examine import Examination, with_roles
 from core.judge._oracle import Roles, slots_of
+from core.judge._roles import hinted
 from core.judge.diagnose.locate import Places
 from core.judge.diagnose.tape import KERNELS, Span, Step
 
@@ -42,6 +43,8 @@ class Known:
     def of(cls, tensor: Tensor, dims: tuple[str, ...]) -> "Known":
         flat = tensor.detach().double().flatten()
         numbers, order = flat.sort()
+        if numbers.numel() > 1 and (numbers.diff() == 0).any():  # met twice: no number says where it is from
+            numbers = numbers.new_full(numbers.shape, float("inf"))
         where = torch.stack(torch.unravel_index(order, tensor.shape), dim=-1)
         return cls(numbers, where, dims, tuple(tensor.shape))
 
@@ -64,7 +67,7 @@ class Known:
 def proposals(exam: Examination, places: Places) -> list[Proposal]:
     """What the stages look like, in their order."""
     look = _Look(exam, places)
-    return [p for stage in (look.split, look.groups, look.value, look.scale, look.softmax, look.merge, look.output) for p in stage()]
+    return [p for stage in (look.width, look.sources, look.split, look.groups, look.value, look.scale, look.softmax, look.merge, look.output) for p in stage()]
 
 
 class _Look:
@@ -133,6 +136,31 @@ class _Look:
     def right(self) -> Tensor | None:
         return self._operand(self.score, _operands(self.score)[1]) if self.score else None
 
+    def width(self) -> Iterator[Proposal]:
+        """How many features a product of a query and a key adds up."""
+        score, d_h = self.score, self.sizes["d_h"]
+        if score is None or self.exam.problem in ("mla", "online_softmax") or not score.inputs:
+            return
+        letters = _letters(score, len(score.inputs[0]["shape"]), len(score.inputs[-1]["shape"]))
+        if letters is None or score.op in ("baddbmm", "addmm"):
+            return
+        own = letters[0].partition("|")[0]
+        summed = [n for i, n in enumerate(score.inputs[0]["shape"]) if _part(*letters, i) == "summed" and i < len(own)]
+        wide = {self.sizes["d_model"], self.sizes["d_model"] // self.sizes["H_kv"]} - {d_h}
+        if len(summed) == 1 and summed[0] in wide and len(score.inputs[0]["shape"]) > 2:
+            yield Proposal("head-dim-wrong", self.places.of("head-dim-wrong"))
+
+    def sources(self) -> Iterator[Proposal]:
+        """Whose projections the keys and values are: the context's."""
+        if self.exam.problem != "cross":
+            return
+        for step in self.tape.projections:
+            given = step.inputs[0]["name"]
+            told = {r for i in step.inputs[1:] if i["parameter"] and i["name"] for r in hinted(i["name"])}
+            if step.index < self.tape.first_score and ((given == "x" and told & {"k", "v"}) or (given == "context" and "q" in told)):
+                yield Proposal("cross-roles-swapped", step.span)
+                return
+
     def split(self) -> Iterator[Proposal]:
         if not self.single or self.score is None or self.left is None or not self.projected:
             return
@@ -155,11 +183,13 @@ class _Look:
     def _named(self, at: Tensor, own: str, other: str, known: Known, *, named: str) -> str | None:
         """What is wrong with an operand of the scores whose elements come from `at`."""
         axes = {dim: _varies(at[..., i]) for i, dim in enumerate(known.dims)}
-        if all(len(a) <= 1 for a in axes.values()):
-            part = {dim: _part(own, other, next(iter(a), None)) for dim, a in axes.items()}
-            if part["h"] == "row" and part["l"] == "batch":
+        mixed = any(axes[a] & axes[b] for i, a in enumerate(DIMS) for b in DIMS[i + 1 :] if {a, b} != {"b", "h"})
+        mixed = mixed or len(axes["l"]) > 1 or len(axes["d"]) > 1
+        if not mixed:
+            part = {dim: {_part(own, other, axis) for axis in a} for dim, a in axes.items()}
+            if "row" in part["h"] and "batch" in part["l"]:
                 return "split-no-transpose" if self.tape.scores[0].op != "einsum" or named == "q" else None
-            if part["l"] == "summed" or part["b"] in ("row", "summed"):
+            if "summed" in part["l"] or part["b"] & {"row", "summed"}:
                 return "split-wrong-permute" if named == "q" else "key-wrong-transpose"
             return None
         flat = torch.zeros_like(at[..., 0])
@@ -189,6 +219,10 @@ class _Look:
     def groups(self) -> Iterator[Proposal]:
         """How kv heads are handed to query heads."""
         H, H_kv = self.sizes["H"], self.sizes["H_kv"]
+        means = [s for s in self.tape.named("mean") if s.index < self.tape.first_score and s.index in self.tape.from_x]
+        if means and self.exam.problem in ("gqa", "mqa", "kv_cache"):
+            yield Proposal("gqa-kv-averaged", means[0].span)
+            return
         if self.exam.problem not in ("gqa", "kv_cache") or not self.single or self.right is None or not self.projected:
             return
         at = self.projected["k"].places(self.right)
@@ -201,7 +235,7 @@ class _Look:
             index = heads.movedim(axis, 0).flatten(1)[:, 0]
             if axis in _varies(tokens):
                 yield Proposal("gqa-repeat-wrong-axis", self.places.of("gqa-repeat-wrong-axis"))
-            elif len(index) == H and not torch.equal(index, torch.arange(H) // (H // H_kv)):
+            elif len(index) == H and torch.equal(index, torch.arange(H) % H_kv):
                 yield Proposal("gqa-repeat-order", self.places.of("gqa-repeat-order"))
 
     def value(self) -> Iterator[Proposal]:
@@ -244,7 +278,8 @@ class _Look:
         if any(isinstance(g, list) and len(g) > 1 for s in sums[:1] for g in (*s.given[1:], s.options.get("dim"))):
             yield Proposal("softmax-flattened", sums[0].span)
         rank = len(tape.softmaxes[0].inputs[0]["shape"])
-        ids = {-2: "softmax-over-queries", -3: "softmax-over-heads" if rank == 4 else "", -4: "softmax-over-batch"}
+        ids = {-2: "softmax-over-queries", -3: "softmax-over-heads" if rank == 4 else "softmax-over-batch"}
+        ids[-4] = "softmax-over-batch"
         for axis in tape.softmax_axes:
             if ids.get(axis) and tape.softmaxes[0].op != "exp":
                 yield Proposal(ids[axis], self.places.of(ids[axis]))
@@ -291,6 +326,13 @@ class _Look:
             weights = [i for i in step.inputs[1:] if i["parameter"] or i["grad"]]
             if weights and prod(weights[0]["shape"]) in (d * d, H * d * d) and self.exam.reference.arguments is not None:
                 yield Proposal("output-projection-per-head", step.span)
+                return
+        averaged = [k for k in tape.kernels if k.op == "MultiheadAttention" and len(k.outputs) > 1]
+        for kernel in averaged:
+            weights = kernel.outputs[1]
+            read = any(_same_place(i, weights) for s in tape.steps if s.index > kernel.index and s.op != "detach" for i in s.inputs)
+            if len(weights["shape"]) == 3 and read:
+                yield Proposal("mha-api-averaged", kernel.span)
                 return
         sums = [s for s in tape.steps if s.op in ("mean", "sum", "amax") and s.index > tape.last_mix]
         ends = tape.output_projections[0].index if tape.output_projections else len(tape.steps)

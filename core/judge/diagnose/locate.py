@@ -32,6 +32,15 @@ class Places:
         find = _FORMS.get((pitfall, form)) or _PLACES.get(pitfall)
         return None if find is None else find(self)
 
+    def shared(self, source: str) -> Span | None:
+        """Where a weight that has several roles was made, if it is one layer; else where it is asked a second time."""
+        first = source.replace("*", "0")
+        again = [s for s in self.plain.projections if any(i["name"] == first for i in s.inputs)]
+        if len(again) > 1 and "*" not in source:
+            return again[1].span
+        lines = self.born.get(first, [])
+        return self.line(lines[-1]) if lines else self.of("projection-shared")
+
     def plain_suspects(self) -> list[frozenset[str]]:
         """Kinds of mistakes that a run without a mask does not clear: of each kind there is at most one."""
         kinds = [_CAUSALS, _GROUPS, _SPLITS, _MERGES, _VALUES]
@@ -152,8 +161,10 @@ def _mix(p: Places) -> Span | None:
 
 
 def _mask_use(p: Places) -> Span | None:
+    after = [s for s in p.plain.steps if s.op in ("tril", "triu", "tril_", "triu_") and s.index in p.plain.from_x]
     return p.first(
-        [s for s in p.masked.mask_steps if s.index in p.masked.from_x], p.masked.mask_steps, p.plain.fills, p.plain.triangles
+        [s for s in p.masked.mask_steps if s.index in p.masked.from_x], p.masked.mask_steps, p.plain.fills, after,
+        p.plain.triangles,
     )
 
 
@@ -206,10 +217,10 @@ def _head_size(p: Places) -> Span | None:
     return p.made("q", "k")
 
 
-def _quotient(p: Places) -> Span | None:
-    """Where the size of a head is found by a division."""
+def _quotient(p: Places, by: str = "") -> Span | None:
+    """Where the size of a head, or of a group, is found by a division."""
     for node in ast.walk(ast.parse(p.source)):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv) and by in ast.unparse(node.right):
             return p.line(node.lineno)
     return None
 
@@ -410,12 +421,13 @@ _PLACES: dict[str, Callable[[Places], Span | None]] = {
     "squeezed-axis": _squeeze,
     **dict.fromkeys(("batch-first-confused", "mha-api-layout", "mha-api-averaged", "mha-api-weights-off"), _mha),
     **dict.fromkeys(("returns-wrong-thing", "cache-not-grown"), Places.returned),
-    **dict.fromkeys(("gqa-repeat-order", "gqa-repeat-wrong-axis", "gqa-repeat-wrong-count"), _repeat),
+    **dict.fromkeys(("gqa-repeat-order", "gqa-repeat-wrong-axis"), _repeat),
+    "gqa-repeat-wrong-count": _repeat_outer,
     **dict.fromkeys(("gqa-view-after-expand", "mla-rope-key-per-head"), _repeat),
     "gqa-fused-thirds": lambda p: p.first([s for s in p.plain.splits if s.op in ("chunk", "split", "tensor_split")]),
     "gqa-kv-full-size": _kv_made,
     "gqa-kv-averaged": _averaged,
-    "gqa-no-sharing-check": lambda p: p.first(p.plain.splits),
+    "gqa-no-sharing-check": lambda p: _quotient(p, "kv") or p.first(p.plain.splits),
     **dict.fromkeys(("cache-wrong-axis", "cache-order", "mla-cache-expanded"), _cat),
     "cache-expanded": _repeat_outer,
     "cache-aliased": _written,

@@ -19,6 +19,9 @@ def of_masks(exam: Examination, places: Places) -> list[Finding]:
     for id, change in _CHANGES.items():
         if all(_is_right(exam, trial, change) for trial in wrong):
             return [Finding(id, places.of(id), "edit")]
+    same = [t for t in exam.masked if t.case == "causal"]  # one mask for all samples and heads
+    if same and all(t.fault is None for t in same):
+        return [Finding("mask-wrong-broadcast", places.of("mask-wrong-broadcast"), "check")]
     return []
 
 
@@ -27,7 +30,7 @@ def _is_right(exam: Examination, trial: Trial, change: Callable[[Tensor, Trial],
     mask = change(trial.mask, trial)
     if mask.shape == trial.mask.shape and mask.dtype == trial.mask.dtype and torch.equal(mask, trial.mask):
         return False
-    return fault_of(exam.call(exam.base, trial.inputs, mask), trial.expected) is None
+    return fault_of(exam.call(exam.base, trial.inputs, mask), trial.expected, tolerance=exam.tolerance) is None
 
 
 def _written_out(mask: Tensor, trial: Trial) -> Tensor:
