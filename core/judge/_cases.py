@@ -25,7 +25,7 @@ _OTHERS: dict[str, dict[str, int]] = {
     "d_h = L": {"L": 8},
 }
 CACHED_L = 13
-CHUNKS = ((5, 7, 1), (1,) * 6, (2, 1, 3))
+CHUNKS = ((5, 7, 1), (1,) * 6, (2, 1, 3), (20, 30))
 
 
 def generic(**changes: int) -> Sizes:

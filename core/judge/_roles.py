@@ -239,6 +239,8 @@ def _consistent(chosen: Sequence[Recipe], slots: Sequence[Slot]) -> bool:
     for recipe, slot in zip(chosen, slots, strict=True):
         if any(source_of[role] != recipe.source for role in recipe.after):
             return False
+        if recipe.of > 1 and list(source_of.values()).count(recipe.source) != recipe.of:  # the rest would be used by none
+            return False
         if not slot.merges:
             axes.setdefault(("*" in recipe.source, slot.other, recipe.rank), set()).add(recipe.axis)
     return all(len(found) == 1 for found in axes.values())

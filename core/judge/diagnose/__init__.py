@@ -44,6 +44,8 @@ def diagnose(exam: Examination, source: str) -> list[Finding]:
     if first.fault is not None and first.fault.reason != "returns" or exam.failed("numbers"):
         start = prefer(match.plain(exam, variants, [first]), places)
         if not start and first.call.error is None:
+            start = prefer(match.plain(exam, _finite(exam), [first]), places)
+        if not start and first.call.error is None:
             found += _structure(exam, places)
         if not start and not found and first.call.error is None:
             proposed = local.proposals(exam, places)
@@ -69,11 +71,15 @@ def diagnose(exam: Examination, source: str) -> list[Finding]:
 def prepare(problem: str) -> None:
     """Build the catalogue's variants of a problem, so that verdicts after it need not."""
     match.variants_of(problem)
+    match.finite_variants_of(problem)
 
 
 def _masks(exam: Examination, variants: list[Variant], start: list[Match], places: Places) -> list[Finding]:
     """What is wrong with the masks, on top of what is wrong without them."""
     trials = exam.masked
+    backend = exam.failed("backend")
+    if backend and backend.fault and "is_causal" in str(backend.fault.params.get("text")):
+        return []  # what else it does depends on the kernel
     if not trials or all(t.fault is None and t.expected is not None for t in trials) or exam.first is None:
         return []
     if start:
@@ -88,6 +94,8 @@ def _masks(exam: Examination, variants: list[Variant], start: list[Match], place
             return turned.of_masks(exam, places)
         return [f for m in matches[:1] for f in _findings(m, places)[1:]]
     matches = prefer(match.plain(exam, variants, [exam.first, *trials]), places)
+    if not matches:
+        matches = prefer(match.plain(exam, _finite(exam), [exam.first, *trials]), places)
     if not matches:
         return turned.of_masks(exam, places)
     return [f for m in matches[:1] for f in _findings(m, places)]
@@ -121,7 +129,8 @@ def _proved(
     unseen = [v for v in variants if v.ids[0].startswith(("causal-", "mask-after-softmax", "projection-activation"))]
     for i, one in enumerate(groups):
         for other in [*groups[i + 1 :], unseen]:
-            if found := match.plain(exam, list(match.pairs(exam.problem, one, other)), [exam.first]):
+            found = match.plain(exam, list(match.pairs(exam.problem, one, other)), [exam.first])
+            if found := [m for m in found if not m.loud]:
                 return prefer(found, places)
     return []
 
@@ -144,7 +153,7 @@ def _first_pair(exam: Examination, variants: list[Variant], places: Places) -> l
     for i, one in enumerate(groups):
         for other in groups[i + 1 :]:
             for pair in match.pairs(exam.problem, one, other):
-                if found := match.plain(exam, [pair], [exam.first]):
+                if found := [m for m in match.plain(exam, [pair], [exam.first]) if not m.loud]:
                     return found
                 if time.monotonic() > until:
                     return []
@@ -174,6 +183,10 @@ def _findings(m: Match, places: Places) -> list[Finding]:
     proof: Literal["error", "match"] = "error" if m.loud else "match"
     named = [(called(id, places), form.name) for id, form in zip(m.variant.ids, m.variant.forms, strict=True)]
     return [Finding(id, places.of(id, form) or places.failed(), proof) for id, form in named]
+
+
+def _finite(exam: Examination) -> list[Variant]:
+    return [v for v in match.finite_variants_of(exam.problem) if v.ids[0] not in _NOT_BY_NUMBERS]
 
 
 def _places(exam: Examination, source: str) -> Places:

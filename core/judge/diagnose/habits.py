@@ -45,7 +45,8 @@ def of_checks(
         finite = exam.problem == "online_softmax"
         id = "online-finite-start" if finite else "mask-finite-fill"
         add(id, places.of(id))
-    if exam.failed("large") and not exam.failed("numbers"):
+    large = exam.failed("large")
+    if large and large.fault and large.fault.reason in ("nan", "numbers") and not exam.failed("numbers"):
         add("softmax-unstable", places.of("softmax-unstable"))
     if exam.failed("gradients") and not known:
         found += _gradients(exam, places)

@@ -302,6 +302,8 @@ class _Look:
         if at is None:
             return
         by = {dim: at[..., i] for i, dim in enumerate(dims)}
+        if "n" in by:  # grouped: the kv heads, and the query heads of each
+            by["h"] = by["n"] * mixed.shape[dims.index("g")] + by["g"]
         axes = {dim: _varies(c) for dim, c in by.items()}
         width = mixed.shape[dims.index("d")]
         right = by["h"] * width + by["d"] if "h" in by else by["d"]
@@ -310,13 +312,17 @@ class _Look:
         flat = torch.zeros_like(at[..., 0])
         for i, size in enumerate(mixed.shape):
             flat = flat * size + at[..., i]
-        straight = torch.equal(flat.flatten(), torch.arange(flat.numel())) and dims.index("h") < dims.index("l")
+        heads = min(dims.index(dim) for dim in ("h", "n", "g") if dim in dims)
+        straight = torch.equal(flat.flatten(), torch.arange(flat.numel())) and heads < dims.index("l")
         id = "merge-no-transpose" if straight else "merge-wrong-permute"
         yield Proposal(id, self.places.of(id))
 
     def _mixed_dims(self, mixed: Tensor) -> tuple[str, ...] | None:
         """What the axes of the product of weights and values are, by their sizes, which all differ."""
         sizes = {"b": self.sizes["B"], "l": self.sizes["L"], "h": self.sizes["H"], "d": self.sizes["d_h"]}
+        if mixed.ndim == 5:
+            sizes |= {"n": self.sizes["H_kv"], "g": self.sizes["H"] // self.sizes["H_kv"]}
+            del sizes["h"]
         named = tuple(next((dim for dim, size in sizes.items() if size == n), "") for n in mixed.shape)
         return named if sorted(named) == sorted(sizes) else None
 

@@ -300,13 +300,14 @@ def _repeat(p: Places) -> Span | None:
 
 
 def _repeat_outer(p: Places) -> Span | None:
-    steps = [s for s in p.plain.splits if s.op in REPEATS and s.op not in ("getitem", "cat", "stack") and _grows(s)]
+    steps = [s for s in p.plain.splits if s.op in REPEATS and s.op != "getitem" and _grows(s)]
     return steps[0].outer if steps else _cat(p)
 
 
 def _grows(step: Step) -> bool:
-    before, after = step.inputs[0]["shape"] if step.inputs else [], step.outputs[0]["shape"] if step.outputs else []
-    return prod(after) > prod(before)
+    """Whether a step makes more elements than it was given, counting what was given several times once."""
+    given = {(s["storage"], s["offset"], *s["stride"]): prod(s["shape"]) for s in step.inputs}
+    return bool(step.outputs) and prod(step.outputs[0]["shape"]) > sum(given.values())
 
 
 def _averaged(p: Places) -> Span | None:
@@ -326,12 +327,12 @@ def _kv_made(p: Places) -> Span | None:
 
 def _cat(p: Places) -> Span | None:
     joined = [s for s in p.masked.steps if s.op in ("cat", "concat", "stack", "setitem", "copy_", "index_copy_")]
-    return p.first(joined)
+    return p.first(joined, p.masked.named("pad"))
 
 
 def _written(p: Places) -> Span | None:
     written = [s for s in p.masked.steps if s.op in ("setitem", "copy_", "index_copy_") or s.op.endswith("_")]
-    return p.first(written) or p.returned()
+    return p.first(written) or _cat(p) or p.returned()
 
 
 def _rope(p: Places) -> Span | None:

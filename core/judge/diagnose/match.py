@@ -5,7 +5,7 @@ without a mask come first; what the masks change is looked for on top of what wa
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -42,7 +42,7 @@ class Match:
     variant: Variant
     roles: Roles
     loud: bool = False
-    """Whether both raise the same error: then no numbers were compared."""
+    """Whether no numbers were compared: both raise the same error, or give nothing but nan and inf."""
     rank: int = 0
     """0 for the likeliest roles."""
 
@@ -55,7 +55,7 @@ def plain(exam: Examination, variants: Sequence[Variant], trials: Sequence[Trial
             if variant.oracle is not None and variant.oracle.load(roles):
                 told = [_same(variant.oracle, trial, exam.tolerance) for trial in trials]
                 if all(told):
-                    found.append(Match(variant, roles, all(t == "error" for t in told), rank))
+                    found.append(Match(variant, roles, "numbers" not in told, rank))
                     break
     return found
 
@@ -92,6 +92,21 @@ def _chunks_same(oracle: Oracle, pieces: Sequence[Tensor], outs: Sequence[Any], 
         if error is not None or found is None or not isinstance(out, Tensor) or difference(found, out) is not None:
             return ""
     return "numbers"
+
+
+@cache
+def finite_variants_of(problem: str) -> tuple[Variant, ...]:
+    """The same with the lowest number in the place of minus infinity, which hides a row that is hidden whole."""
+    found = []
+    for variant in variants_of(problem):
+        source = variant.changed.source.replace('float("-inf")', "torch.finfo(scores.dtype).min")
+        if source != variant.changed.source:
+            changed = replace(variant.changed, source=f"{source}\nimport torch\n")
+            try:
+                found.append(replace(variant, changed=changed, oracle=Oracle(changed, _cases.generic())))
+            except Exception:  # noqa: BLE001  as in _variant
+                continue
+    return tuple(found)
 
 
 @cache
@@ -202,7 +217,7 @@ def _without_output(exam: Examination, slots: tuple[Slot, ...]) -> list[Roles]:
 
 
 def _same(oracle: Oracle, trial: Trial, tolerance: float) -> str:
-    """ "numbers" or "error" where the variant does what the submission did, "" where it does not."""
+    """ "numbers", "nan" or "error" where the variant does what the submission did, "" where it does not."""
     error = trial.call.error
     try:
         with torch.no_grad():
@@ -218,4 +233,6 @@ def _same(oracle: Oracle, trial: Trial, tolerance: float) -> str:
     if not torch.equal(lost, ~found.isfinite()):
         return ""
     fault = difference(found.masked_fill(lost, 0.0), out.masked_fill(lost, 0.0), tolerance)
-    return "numbers" if fault is None else ""
+    if fault is not None:
+        return ""
+    return "nan" if lost.all() else "numbers"
