@@ -1,7 +1,5 @@
 """The coding room in process: what is asked of the judge, shown of its verdict, kept, and hidden."""
 
-import json
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,82 +11,32 @@ from core.errors import Lang
 from core.judge import Judge
 from core.judge.problems import problem, problems
 from core.quiz import load_bank
-from pages._ui import cache, i18n
-from pages._ui.coding import choosing, debugging, steps
+from pages._ui import cache
+from pages._ui.coding import steps
 from pages._ui.text import rich
+from tests.pages.coding import (
+    CODE,
+    ENTRY,
+    FINDING,
+    SEED,
+    WRONG,
+    FakeJudge,
+    editor_of,
+    has,
+    html_of,
+    is_judged,
+    press,
+    run,
+    step,
+    text,
+    type_in,
+    verdict,
+    words,
+    written,
+)
 
 Open = Callable[..., AppTest]
 SERVERS_JUDGE = cache.judge
-ENTRY = pitfalls.entry("merge-no-transpose")
-CODE = "class MultiHeadAttention:\n    pass\n"
-SEED = """\
-import torch
-import torch.nn as nn
-import torch.nn.functional as F
-
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model, n_heads):
-        super().__init__()
-        assert d_model % n_heads == 0
-        self.h = n_heads
-        self.d_h = d_model // n_heads
-        self.qkv = nn.Linear(d_model, 3 * d_model)
-        self.wo = nn.Linear(d_model, d_model)
-
-    def forward(self, x, mask=None):
-        B, L, d = x.shape
-        qkv = self.qkv(x)                            # (B, L, 3d)
-        q, k, v = qkv.chunk(3, dim=-1)
-        def split(t):
-            return t.view(B, L, self.h, self.d_h).transpose(1, 2)
-        q, k, v = split(q), split(k), split(v)
-        scores = q @ k.transpose(-2, -1) / (self.d_h ** 0.5)  # (B,H,L,L)
-        if mask is not None:
-            scores = scores.masked_fill(mask == 0, float('-inf'))
-        attn = F.softmax(scores, dim=-1)
-        out = attn @ v                               # (B,H,L,d_h)
-        out = out.transpose(1, 2).contiguous().view(B, L, d)
-        return self.wo(out)
-"""
-
-
-def text(words: str) -> dict[str, str]:
-    return {"en": words, "zh": f"{words}（中）"}
-
-
-def step(number: int = 1, **other: object) -> dict[str, Any]:
-    return {
-        **{"op": "view", "kind": "view", "args": "2, 3", "line": number, "end_line": number, "col": 0, "end_col": 4},
-        **{"text": "x.view(2, 3)", "error": None, "shape": [2, 3], "stride": [3, 1], **other},
-    }
-
-
-def verdict(**other: object) -> dict[str, Any]:
-    """One that holds; `other` replaces parts of it."""
-    checks = [{"id": "runs", "passed": not other, "title": text("it runs"), "detail": None}]
-    return {
-        **{"problem": "mha", "passed": True, "checks": checks, "findings": [], "error": None, "divergence": None},
-        **{"trace": [step()], "seconds": 0.31, "printed": "", **other},
-    }
-
-
-FINDING = {
-    **{"pitfall": ENTRY.id, "line": 2, "end_line": 2, "col": 4, "end_col": 8, "confidence": "proved"},
-    "message": text(f"{ENTRY.title.en}. {ENTRY.repair.en} Proved: it is so."),
-}
-WRONG = verdict(passed=False, findings=[FINDING])
-
-
-class FakeJudge:
-    """Gives `verdict`, and remembers what it was asked."""
-
-    def __init__(self) -> None:
-        self.verdict = verdict()
-        self.asked: list[tuple[str, str]] = []
-
-    def judge(self, problem_id: str, source: str) -> dict[str, Any]:
-        self.asked.append((problem_id, source))
-        return self.verdict
 
 
 @pytest.fixture(autouse=True)
@@ -96,48 +44,6 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> FakeJudge:
     fake = FakeJudge()
     monkeypatch.setattr(cache, "judge", lambda: fake)
     return fake
-
-
-def words(key: str, lang: Lang = "en", **params: object) -> str:
-    return i18n.catalogue(lang)[key].format(**params)
-
-
-def html_of(app: AppTest) -> str:
-    return "\n".join(element.proto.body for element in app.get("html"))
-
-
-def written(app: AppTest) -> str:
-    return "\n".join(element.value for element in (*app.markdown, *app.caption))
-
-
-def editor_of(app: AppTest) -> dict[str, Any]:
-    """What the browser is told of the editor."""
-    protos = [element.proto for element in app.get("bidi_component")]
-    (drawn,) = (proto for proto in protos if proto.component_name == "headwise_editor")
-    return json.loads(drawn.json or drawn.mixed.json)
-
-
-def is_judged(app: AppTest) -> bool:
-    return 'class="hw-banner' in html_of(app)
-
-
-def press(app: AppTest, name: str) -> AppTest:
-    app.button(key=f"coding_{name}").click().run()
-    assert not app.exception
-    return app
-
-
-def has(app: AppTest, name: str) -> bool:
-    return any(button.key == f"coding_{name}" for button in app.button)
-
-
-def type_in(app: AppTest, source: str, room: str = "mha") -> AppTest:
-    app.session_state[f"coding_{room}_text"] = source
-    return app
-
-
-def run(app: AppTest, source: str, room: str = "mha") -> AppTest:
-    return press(type_in(app, source, room), "run")
 
 
 # To write ------------------------------------------------------------------------------------------------------------
@@ -280,14 +186,14 @@ def test_what_a_submission_makes_the_judge_say_is_shown_and_not_obeyed(open_page
 
 
 def test_the_own_run_is_listed_and_a_long_one_is_cut(open_page: Open, judge: FakeJudge, lang: Lang) -> None:
-    long = step(text="x.view(\n" + "  1," * 60 + ")", shape=None, stride=None, error="RuntimeError")
+    long = step(text="x.\n" + "long." * 60 + "view(2, 3)", shape=None, stride=None, error="RuntimeError")
     judge.verdict = verdict(trace=[step(), long, *[step()] * steps.MOST])
     app = run(open_page("coding_room", problem="mha", lang=lang), CODE)
     _, *rows = html_of(app).split('class="hw-steps"')[1].split("<tr")[1:]
     assert len(rows) == steps.MOST
     assert "x.view(2, 3)" in rows[0]
     assert "(3, 1)" in rows[0]
-    assert "…" in rows[1]
+    assert ">view(2, 3)<" in rows[1]
     assert words("walk.kind.error", lang) in rows[1]
     assert words("coding.steps.more", lang, count=2) in written(app)
 
@@ -385,124 +291,6 @@ def test_back_to_the_start_and_back_again(open_page: Open) -> None:
     assert not has(app, "reset")
     press(app, "restore")
     assert editor_of(app)["text"] == CODE
-
-
-# To repair -----------------------------------------------------------------------------------------------------------
-
-LINK = {"problem": "mha", "mode": "debug", "seed": "7", "mistakes": "2"}
-ROOM, TASK = "mha_2_7", debugging.draw("mha", 7, 2)
-
-
-def test_a_link_opens_the_very_task(open_page: Open, judge: FakeJudge, lang: Lang) -> None:
-    app = open_page("coding_room", **LINK, lang=lang)
-    assert not app.exception
-    assert editor_of(app)["text"] == TASK.source
-    assert {name: app.query_params[name] for name in LINK} == LINK
-    assert words("coding.debug.two", lang) in written(app)
-    assert not has(app, "hint")
-    assert not has(app, "solution")
-    assert judge.asked == []
-
-
-def names(app: AppTest, entry: pitfalls.Entry) -> bool:
-    everything = html_of(app) + written(app) + json.dumps(editor_of(app)["marks"])
-    links = [element.proto.query_string for element in app.get("page_link")]
-    return entry.id in everything or f"mistake={entry.id}" in links
-
-
-def test_what_is_wrong_and_where_is_told_on_request_alone(open_page: Open, judge: FakeJudge, lang: Lang) -> None:
-    entry = TASK.entries[0]
-    judge.verdict = verdict(passed=False, findings=[FINDING | {"pitfall": entry.id}], divergence=text("up to line 3"))
-    app = run(open_page("coding_room", **LINK, lang=lang), TASK.source, ROOM)
-    assert words("coding.failed", lang) in html_of(app)
-    assert not any(names(app, one) for one in TASK.entries)
-    assert editor_of(app)["marks"] == []
-    assert "up to line 3" not in html_of(app)
-    assert words("coding.debug.kept", lang) in written(app)
-    press(app, "tell")
-    assert all(names(app, one) for one in TASK.entries)
-    assert len(editor_of(app)["marks"]) == 1
-    assert words("coding.debug.kept", lang) not in written(app)
-
-
-def test_what_python_says_is_told_also_here(open_page: Open, judge: FakeJudge) -> None:
-    error = {"kind": "raises", "line": 2, "message": text("RuntimeError: shape")}
-    judge.verdict = verdict(passed=False, error=error)
-    app = run(open_page("coding_room", **LINK), TASK.source, ROOM)
-    assert "RuntimeError: shape" in html_of(app)
-    assert [mark["severity"] for mark in editor_of(app)["marks"]] == ["error"]
-
-
-def test_a_small_repair_is_praised_and_a_new_solution_accepted(open_page: Open, lang: Lang) -> None:
-    app = run(open_page("coding_room", **LINK, lang=lang), TASK.right, ROOM)
-    assert words("coding.debug.small", lang, lines=TASK.lines, enough=TASK.lines) in written(app)
-    assert words("coding.debug.diff", lang) not in [expander.label for expander in app.expander]
-    run(app, SEED, ROOM)
-    touched = debugging.lines_changed(TASK.source, SEED)
-    assert touched > TASK.lines + 1
-    assert words("coding.passed", lang) in html_of(app)
-    assert words("coding.debug.large", lang, lines=touched, enough=TASK.lines) in written(app)
-    assert debugging.diff(TASK.source, TASK.right) in [code.value for code in app.code]
-
-
-def test_another_task_has_another_number_and_keeps_the_draft_of_this_one(open_page: Open) -> None:
-    app = type_in(open_page("coding_room", **LINK), "mine", ROOM)
-    press(app, "another")
-    seed = app.query_params["seed"]
-    assert seed != "7"
-    assert editor_of(app)["text"] == debugging.draw("mha", int(seed), 2).source
-    assert editor_of(open_page("coding_room", **LINK | {"seed": seed}))["text"] == editor_of(app)["text"]
-
-
-def test_to_write_and_to_repair_are_two_rooms(open_page: Open) -> None:
-    app = type_in(open_page("coding_room", **LINK), "mine", ROOM)
-    app.segmented_control(key="mode").set_value("write").run()
-    assert editor_of(app)["text"] == problem("mha").starter
-    assert not {"mode", "mistakes", "seed"} & set(app.query_params)
-    app.segmented_control(key="mode").set_value("debug").run()
-    assert editor_of(app)["text"] == "mine"
-    assert {name: app.query_params[name] for name in LINK} == LINK
-
-
-def test_debugging_without_a_number_draws_one(open_page: Open) -> None:
-    app = open_page("coding_room", problem="gqa", mode="debug")
-    seed = app.query_params["seed"]
-    assert seed in choosing.SEEDS
-    assert editor_of(app)["text"] == debugging.draw("gqa", int(seed), 1).source
-
-
-# Links that are none of ours -----------------------------------------------------------------------------------------
-
-HOSTILE = ["no_such", "../mha", "<img src=x onerror=alert(1)>", "mha'--", "**x** [y](z)", "x" * 5000, "", "MHA"]
-
-
-@pytest.mark.parametrize("hostile", HOSTILE)
-def test_an_unknown_problem_is_told_in_three_parts(open_page: Open, hostile: str, lang: Lang) -> None:
-    app = open_page("coding_room", problem=hostile, lang=lang)
-    assert not app.exception
-    assert app.selectbox(key="problem").value == problems()[0].id
-    (error,) = app.error
-    assert all(words(f"frame.{part}", lang) in error.value for part in ("given", "expected", "action"))
-    assert len(error.value) < 1000
-    assert not re.search(r"(?<!\\)[<*\[]", error.value.replace("**", ""))
-    app.selectbox(key="problem").set_value("gqa").run()
-    assert not app.error
-
-
-@pytest.mark.parametrize("name", ["mode", "mistakes", "seed"])
-@pytest.mark.parametrize("hostile", [*HOSTILE, "0", "-1", "3", "1e3", "1000", "٣", "7 ", "nan"])
-def test_other_nonsense_in_a_link_falls_back(open_page: Open, name: str, hostile: str) -> None:
-    app = open_page("coding_room", **LINK | {name: hostile})
-    assert not app.exception
-    assert not app.error
-    if name == "mode":
-        assert editor_of(app)["text"] == problem("mha").starter
-    elif name == "mistakes":
-        assert editor_of(app)["text"] == debugging.draw("mha", 7, 1).source
-    else:
-        seed = app.query_params["seed"]
-        assert seed in choosing.SEEDS
-        assert seed == hostile or hostile not in choosing.SEEDS
 
 
 # The real judge ------------------------------------------------------------------------------------------------------

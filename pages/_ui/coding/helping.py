@@ -1,12 +1,14 @@
 """What helps: the task in words, hints one after the other, the solution, what an interviewer asks next."""
 
+from collections.abc import Collection
+
 import streamlit as st
 
 from core import pitfalls
 from pages._ui import state
 from pages._ui.coding.choosing import Room
 from pages._ui.coding.judging import named, tell
-from pages._ui.coding.verdict import ways
+from pages._ui.coding.verdict import unmarked, ways
 from pages._ui.i18n import lang, t
 from pages._ui.text import bullets, write
 
@@ -26,8 +28,9 @@ def rules(room: Room, unfolded: bool) -> None:
         st.code(room.problem.example.rstrip(), "python", wrap_lines=True)
 
 
-def broken(room: Room) -> None:
-    """What there is to know of a task to repair, and its mistakes by name for whoever asks."""
+def broken(room: Room, found: Collection[str]) -> None:
+    """What there is to know of a task to repair, and its mistakes for whoever asks; in full, where the verdict has not
+    `found` them already."""
     if room.task is None:
         return
     count = len(room.task.entries)
@@ -37,11 +40,13 @@ def broken(room: Room) -> None:
             st.button(t("coding.debug.tell"), key="coding_tell", on_click=tell, args=(room,))
             return
         for entry in room.task.entries:
-            _mistake(entry)
+            write(f"**{unmarked(entry.title[lang()])}**")
+            st.html(f'<span class="hw-tag hw-pitfall">{entry.id}</span>')
+            if entry.id not in found:
+                _mistake(entry)
 
 
 def _mistake(entry: pitfalls.Entry) -> None:
-    st.html(f'<span class="hw-tag hw-pitfall">{entry.id}</span>')
     write(f"{entry.why[lang()]} {entry.symptom[lang()]}")
     write(f"**{t('coding.repair')}** {entry.repair[lang()]}")
     ways(entry)

@@ -10,7 +10,7 @@ from pages._ui.i18n import t
 from pages._ui.text import chip, table
 
 MOST = 80  # rows; a loop over tokens makes thousands
-LONGEST = 56  # characters of a step's source
+LONGEST = 44  # characters of a step's source
 
 
 def own_run(verdict: Verdict) -> None:
@@ -32,6 +32,8 @@ def own_run(verdict: Verdict) -> None:
 def _row(step: dict[str, Any]) -> tuple[str, ...]:
     """Everything in a step comes from the process that ran the submission, so it is escaped."""
     text = " ".join(str(step["text"] or step["op"]).split())
+    if len(text) > LONGEST:  # of a chain of calls, the last one is meant
+        text = " ".join(f"{step['op']}({step['args']})".split())
     text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
     kind = "error" if step["error"] else step["kind"] if step["kind"] in ("view", "copy") else "compute"
     stride = "" if step["stride"] is None else f"({', '.join(map(str, step['stride']))})"

@@ -96,7 +96,7 @@ def _finding(room: Room, finding: dict, number: int) -> None:
     """One mistake: what and where, how sure, why, how to repair it, and where to see and practise it."""
     entry = pitfalls.entry(finding["pitfall"])
     with st.container(border=True, key=f"coding_finding_{number}", gap="xsmall"):
-        write(f"**{_unmarked(entry.title[lang()])}**")
+        write(f"**{unmarked(entry.title[lang()])}**")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if finding["line"]:
                 _line(room, finding["line"], str(number))
@@ -131,7 +131,7 @@ def _line(room: Room, line: int, number: str) -> None:
     )
 
 
-def _unmarked(title: str) -> str:
+def unmarked(title: str) -> str:
     """A title without bold of its own, to stand inside bold."""
     return title.replace("**", "")
 

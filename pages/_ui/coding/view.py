@@ -51,7 +51,8 @@ def room() -> None:
         with place.container():
             verdict.show(chosen, judged, changed=edited.text != judged.source)
     with right:
-        helping.broken(chosen)
+        found = [] if judged is None else [finding["pitfall"] for finding in judged.verdict["findings"]]
+        helping.broken(chosen, found)
         if chosen.task is None:
             helping.hints(chosen)
         helping.rules(chosen, unfolded=judged is None)
