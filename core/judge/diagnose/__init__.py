@@ -22,7 +22,7 @@ from core.judge.diagnose.tape import Tape
 __all__ = ["Finding", "diagnose", "last_alike", "prepare"]
 
 # Mistakes that only show on other inputs than those that are matched, or in other ways than by numbers.
-_PAIR_SECONDS = 0.6
+_PAIR_SECONDS = 0.35  # of processor time
 _NOT_BY_NUMBERS = frozenset(
     "no-divisibility-check params-unregistered graph-broken dropout-always-on dropout-before-softmax "
     "softmax-unstable mask-half-overflow gqa-no-sharing-check cache-aliased check-weights-not-copied check-nan-passes "
@@ -124,15 +124,9 @@ def _proved(
     exam: Examination, variants: list[Variant], places: Places, proposed: list[local.Proposal]
 ) -> list[Match]:
     """The proposals, taken two at a time, that give the submission's output together."""
-    assert exam.first is not None
     groups = [[v for v in variants if v.ids[0] == p.pitfall] for p in proposed[:4]]
     unseen = [v for v in variants if v.ids[0].startswith(("causal-", "mask-after-softmax", "projection-activation"))]
-    for i, one in enumerate(groups):
-        for other in [*groups[i + 1 :], unseen]:
-            found = match.plain(exam, list(match.pairs(exam.problem, one, other)), [exam.first])
-            if found := [m for m in found if not m.loud]:
-                return prefer(found, places)
-    return []
+    return _first_of(exam, [(one, other) for i, one in enumerate(groups) for other in [*groups[i + 1 :], unseen]])
 
 
 def _expect(exam: Examination, one: Match) -> None:
@@ -147,16 +141,20 @@ def _expect(exam: Examination, one: Match) -> None:
 
 def _first_pair(exam: Examination, variants: list[Variant], places: Places) -> list[Match]:
     """Two mistakes at once, one of a kind each, leaving out kinds that the run shows to be right."""
-    assert exam.first is not None
     groups = [[v for v in variants if v.ids[0] in ids] for ids in places.plain_suspects()]
-    until = time.monotonic() + _PAIR_SECONDS
-    for i, one in enumerate(groups):
-        for other in groups[i + 1 :]:
-            for pair in match.pairs(exam.problem, one, other):
-                if found := [m for m in match.plain(exam, [pair], [exam.first]) if not m.loud]:
-                    return found
-                if time.monotonic() > until:
-                    return []
+    return _first_of(exam, [(one, other) for i, one in enumerate(groups) for other in groups[i + 1 :]])
+
+
+def _first_of(exam: Examination, groups: list[tuple[list[Variant], list[Variant]]]) -> list[Match]:
+    """The first pair of one of each that gives the submission's output; gives up after a while."""
+    assert exam.first is not None
+    until = time.process_time() + _PAIR_SECONDS
+    for one, other in groups:
+        for pair in match.pairs(exam.problem, one, other):
+            if found := [m for m in match.plain(exam, [pair], [exam.first]) if not m.loud]:
+                return found
+            if time.process_time() > until:
+                return []
     return []
 
 

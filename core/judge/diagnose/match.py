@@ -50,14 +50,25 @@ class Match:
 def plain(exam: Examination, variants: Sequence[Variant], trials: Sequence[Trial]) -> list[Match]:
     """The variants that give the same as the submission on all `trials`."""
     found = []
+    wrong_first = sorted(trials, key=lambda trial: trial.fault is None)
     for variant in variants:
         for rank, roles in enumerate(_roles(exam, variant.slots)):
             if variant.oracle is not None and variant.oracle.load(roles):
-                told = [_same(variant.oracle, trial, exam.tolerance) for trial in trials]
-                if all(told):
+                told = _told(variant.oracle, wrong_first, exam.tolerance)
+                if told:
                     found.append(Match(variant, roles, "numbers" not in told, rank))
                     break
     return found
+
+
+def _told(oracle: Oracle, trials: Sequence[Trial], tolerance: float) -> list[str]:
+    """What `_same` says of each trial; nothing as soon as one is not the same."""
+    told = []
+    for trial in trials:
+        told.append(_same(oracle, trial, tolerance))
+        if not told[-1]:
+            return []
+    return told
 
 
 def chunked(exam: Examination, variants: Sequence[Variant], chunks: Sequence[int]) -> list[Match]:
