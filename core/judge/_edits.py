@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from core.trace._ops import op_name
+from core.trace import op_name
 
 FILENAME = "<submission>"
 _SDPA = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")

@@ -31,6 +31,7 @@ from core.errors import BadInput
 from core.trace._axes import Axis, factor_sizes, parse
 from core.trace._inputs import named_inputs, parameters
 from core.trace._legality import Legality, view_legality
+from core.trace._ops import op_name
 from core.trace._read import Origin
 from core.trace._record import DispatchLevel, FunctionLevel, is_outside
 from core.trace._spans import Source, Sources
@@ -38,7 +39,9 @@ from core.trace._states import TensorState
 from core.trace._step import Step
 from core.trace._trace import Trace
 
-__all__ = ["Axis", "Legality", "Origin", "Source", "Step", "TensorState", "Trace", "record", "view_legality"]
+__all__ = [
+    "Axis", "Legality", "Origin", "Source", "Step", "TensorState", "Trace", "op_name", "record", "view_legality",
+]  # fmt: skip
 
 
 def record(

@@ -154,6 +154,19 @@ class Step:
         self.__dict__ |= {"inputs": inputs, "outputs": self._shared.states(op.outputs, self._outs, values)}
 
     @property
+    def given(self) -> tuple[Any, ...]:
+        """The arguments as they were given; for a tensor something whose `index` is its place in `inputs`.
+
+        Not kept by `core.trace.portable`, nor are the `options`.
+        """
+        return self._op.args
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The arguments given by name, as in `given`."""
+        return self._op.kwargs
+
+    @property
     def name(self) -> str | None:
         named = [n for n in self.names if n]
         return ", ".join(named) if named else None
