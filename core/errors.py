@@ -55,6 +55,11 @@ class Unavailable(Explained, RuntimeError):
     """Something that is needed is not there (a file, the network, room on the disk)."""
 
 
+def preload(package: str) -> None:
+    """Read the words of a package now: for a process that may read no files later."""
+    _catalogue(package)
+
+
 @cache
 def _catalogue(package: str) -> dict[str, dict[str, dict[str, str]]]:
     path = Path(__file__).parent / package / "errors.yaml"

@@ -18,7 +18,7 @@ its parameters, it could lie about; the numbers it could not.
 
 A verdict is plain data, every text in both languages (``{"en": …, "zh": …}``):
 ``{"problem", "passed", "checks": [{"id", "passed", "title", "detail"}], "findings": [{"pitfall", "line", "end_line",
-"col", "end_col", "confidence", "message"}], "error": None | {"kind", "line", "message"}, "divergence": None | text,
+"col", "end_col", "confidence", "proof", "message"}], "error": None | {"kind", "line", "message"}, "divergence": None | text,
 "trace": [steps of the first call], "seconds", "printed"}``. Lines count from 1, columns from 0 in characters.
 """
 

@@ -111,9 +111,18 @@ def _transpose(result: Any, value: Sequence[int]) -> Any:
     return result.transpose(*value) if isinstance(result, Tensor) else result
 
 
+def _fill(call: Call, value: float) -> Call:
+    """Another number for masked_fill to write."""
+    func, args, kwargs = call
+    if "value" in kwargs:
+        return func, args, {**kwargs, "value": value}
+    return func, [*args[:2], value], kwargs
+
+
 _BEFORE: dict[str, Callable[[Call, Any], Call]] = {
     "identity": _identity,
     "dim": _dim,
+    "fill": _fill,
     "argument": _argument,
     "input times": _input_times,
 }

@@ -79,10 +79,10 @@ class Examination:
         if works:
             self._repeats()
             self._numbers()
-        self._bad_arguments()
         self._state()
         if not works:
             return
+        self._bad_arguments()
         self._masks()
         if self.assignment is not None:
             self._sizes()
@@ -255,17 +255,15 @@ class Examination:
         """Sizes that do not divide have to be refused, at the latest by the first call."""
         if self.reference.arguments is None:
             return
-        bad = [("d_model = 10, n_heads = 4", {**_cases.generic(), "d_model": 10, "H": 4, "H_kv": 2})]
+        bad = {"arguments": ("d_model = 10, n_heads = 4", {**_cases.generic(), "d_model": 10, "H": 4, "H_kv": 2})}
         if "n_kv_heads" in self.reference.arguments:
-            bad.append(("n_heads = 6, n_kv_heads = 4", {**_cases.generic(), "H_kv": 4}))
-        accepted = ""
-        for name, sizes in bad:
+            bad["groups"] = ("n_heads = 6, n_kv_heads = 4", {**_cases.generic(), "H_kv": 4})
+        for id, (name, sizes) in bad.items():
             made = self.subject.make(sizes)
-            if made.error is None:
-                inputs = self.subject.draw.inputs(self.reference, sizes)
-                if self.subject.call(made, inputs).error is None:
-                    accepted = accepted or name
-        self._add("arguments", Fault("accepts") if accepted else None, accepted)
+            accepted = made.error is None and (
+                self.subject.call(made, self.subject.draw.inputs(self.reference, sizes)).error is None
+            )
+            self._add(id, Fault("accepts") if accepted else None, name if accepted else "")
 
     def _state(self) -> None:
         if self.base is not None and self.base.error is None and self.reference.arguments is not None:
@@ -290,7 +288,7 @@ class Examination:
         if "q" not in self.reference.takes:
             return
         q, k, *others = self.subject.draw.inputs(self.reference, base.sizes)
-        inputs = [q.abs() * 9 + 40, -k.abs() * 9 - 40, *others]  # scores of some thousands below zero
+        inputs = [q.abs() * 15 + 80, -k.abs() * 15 - 80, *others]  # scores below -10,000
         mask = self.subject.draw.masks(self.reference, base.sizes).get("random")
         expected = output(right(self.problem, base.sizes), inputs, mask)
         if expected is not None and not any(map(self.failed, ("numbers", "masks", "large"))):

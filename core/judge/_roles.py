@@ -123,6 +123,13 @@ def take(
     return found
 
 
+def uses_all(assignment: Assignment, tensors: Tensors) -> bool:
+    """Whether every weight plays a role; biases and the like are not counted."""
+    sources = tensors.sources()
+    used = {name for recipe in assignment.values() for name in sources[recipe.source]}
+    return all(name in used for name, tensor in tensors.values.items() if tensor.ndim > 1)
+
+
 def _recipes(
     slot: Slot, slots: Sequence[Slot], tensors: Tensors, sources: Mapping[str, tuple[str, ...]]
 ) -> list[Recipe]:

@@ -23,7 +23,7 @@ def check_words(check: Check) -> dict[str, Any]:
 
 
 def fault_words(fault: Fault, case: str = "") -> Text:
-    params = {name: _shown(value) for name, value in fault.params.items()}
+    params = {"difference": "nan", **{name: _shown(value) for name, value in fault.params.items()}}
     for name in ("found", "expected", "difference"):
         if isinstance(fault.params.get(name), float):
             params[f"{name}_number"] = params[name] = f"{fault.params[name]:.5g}"
@@ -37,7 +37,7 @@ def fault_words(fault: Fault, case: str = "") -> Text:
 
 
 def finding_words(finding: Finding) -> dict[str, Any]:
-    """{"pitfall", "line", "end_line", "col", "end_col", "confidence", "message"}; without a line, 0."""
+    """{"pitfall", "line", "end_line", "col", "end_col", "confidence", "proof", "message"}; without a line, 0."""
     told = entry(finding.pitfall)
     line, end_line, col, end_col = finding.span or (0, 0, 0, 0)
     join = {"en": " ", "zh": ""}
@@ -50,7 +50,7 @@ def finding_words(finding: Finding) -> dict[str, Any]:
     }  # fmt: skip
     return {
         "pitfall": finding.pitfall, "line": line, "end_line": end_line, "col": col, "end_col": end_col,
-        "confidence": finding.confidence, "message": message,
+        "confidence": finding.confidence, "proof": finding.proof, "message": message,
     }  # fmt: skip
 
 

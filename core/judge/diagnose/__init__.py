@@ -6,11 +6,13 @@ First what gives the same numbers (`match`), then what the checks themselves sho
 
 import time
 from dataclasses import replace
+from itertools import islice
 from typing import Literal
 
 from core.judge._compare import fault_of
-from core.judge._examine import Examination, find_roles, output, with_roles
+from core.judge._examine import Examination, find_roles, output
 from core.judge._oracle import slots_of
+from core.judge._roles import Slot, Tensors, assignments, uses_all
 from core.judge.diagnose import habits, local, loud, match, turned
 from core.judge.diagnose.choose import called, prefer
 from core.judge.diagnose.departs import last_alike
@@ -54,6 +56,8 @@ def diagnose(exam: Examination, source: str) -> list[Finding]:
                 found += [Finding(p.pitfall, p.span, "trace") for p in proposed]
         if not start and not found and first.call.error is None:
             start = _first_pair(exam, variants, places)
+        if _lacks_output(exam, places):  # then whatever else needs the output projection gives the same
+            start = [m for m in start if "output-projection-missing" in m.variant.ids] or start
         for one in start[:1]:
             found += _findings(one, places)
         found = [_typed(exam, finding) for finding in found]
@@ -109,15 +113,21 @@ def _structure(exam: Examination, places: Places) -> list[Finding]:
         return []
     found = find_roles(exam.problem, base.tensors, base.sizes, first.inputs, first.call.out, shared=True)
     if found:
-        sources = [recipe.source for role, recipe in found.items() if role != "o"]
-        twice = next((s for s in sources if sources.count(s) > 1), sources[0])
+        sources = {role: recipe.source for role, recipe in found.items() if role != "o"}
+        if sources.get("k") == sources.get("v") and not uses_all(found, base.tensors):
+            return [Finding("value-is-key", places.of("value-is-key"), "match")]
+        twice = next((s for s in sources.values() if list(sources.values()).count(s) > 1), "")
         return [Finding("projection-shared", places.shared(twice), "match")]
     slots = slots_of(exam.problem, base.sizes)
     full = tuple(replace(s, heads=base.sizes["H"]) if s.role in "kv" else s for s in slots)
-    if full != slots and exam.problem != "mla" and next(with_roles(base.tensors, slots), None) is None:
-        if next(with_roles(base.tensors, full), None) is not None:
-            return [Finding("gqa-kv-full-size", places.of("gqa-kv-full-size"), "check")]
+    if full != slots and exam.problem != "mla" and not _playable(base.tensors, slots) and _playable(base.tensors, full):
+        return [Finding("gqa-kv-full-size", places.of("gqa-kv-full-size"), "check")]
     return []
+
+
+def _playable(tensors: Tensors, slots: tuple[Slot, ...]) -> bool:
+    """Whether the weights can play these roles, each of them one."""
+    return any(uses_all(assignment, tensors) for assignment in islice(assignments(tensors, slots), 40))
 
 
 def _proved(
@@ -125,7 +135,7 @@ def _proved(
 ) -> list[Match]:
     """The proposals, taken two at a time, that give the submission's output together."""
     groups = [[v for v in variants if v.ids[0] == p.pitfall] for p in proposed[:4]]
-    unseen = [v for v in variants if v.ids[0].startswith(("causal-", "mask-after-softmax", "projection-activation"))]
+    unseen = [v for v in variants if v.ids[0].startswith(("causal-", "mask-after-softmax", "projection-activation", "window-", "rope-", "mla-", "softmax-"))]
     return _first_of(exam, [(one, other) for i, one in enumerate(groups) for other in [*groups[i + 1 :], unseen]])
 
 
@@ -164,9 +174,7 @@ def _lacks_output(exam: Examination, places: Places) -> bool:
         return False
     slots = slots_of(exam.problem, exam.base.sizes)
     inner = tuple(slot for slot in slots if not slot.merges)
-    return next(with_roles(exam.base.tensors, slots), None) is None and (
-        next(with_roles(exam.base.tensors, inner), None) is not None
-    )
+    return not _playable(exam.base.tensors, slots) and _playable(exam.base.tensors, inner)
 
 
 def _typed(exam: Examination, finding: Finding) -> Finding:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from core.judge import _cases
 from core.judge._examine import Examination
 from core.judge.diagnose import match
 from core.judge.diagnose.findings import Finding
@@ -34,10 +33,9 @@ def of_checks(
     if exam.failed("state") and exam.base is not None:
         born = next((lines for name, lines in exam.base.born.items() if name in exam.base.hidden and lines), [])
         add("params-unregistered", places.line(born[-1]) if born else None)
-    accepted = exam.failed("arguments")
-    if accepted:
-        id = "gqa-no-sharing-check" if "n_kv_heads" in accepted.case else "no-divisibility-check"
-        add(id, places.of(id))
+    for check, id in (("arguments", "no-divisibility-check"), ("groups", "gqa-no-sharing-check")):
+        if exam.failed(check):
+            add(id, places.of(id))
     training = exam.failed("training")
     if training and training.fault and training.fault.reason == "drops-scores":
         add("dropout-before-softmax", places.of("dropout-before-softmax"))
@@ -48,8 +46,8 @@ def of_checks(
     large = exam.failed("large")
     if large and large.fault and large.fault.reason in ("nan", "numbers") and not exam.failed("numbers"):
         add("softmax-unstable", places.of("softmax-unstable"))
-    if exam.failed("gradients") and not known:
-        found += _gradients(exam, places)
+    if exam.failed("gradients"):
+        found += _gradients(exam, places, sure=bool(known))
     if not exam.failed("numbers"):
         found += _sizes(exam, places)
     device = exam.failed("device")
@@ -63,8 +61,8 @@ def of_checks(
     return found
 
 
-def _gradients(exam: Examination, places: Places) -> list[Finding]:
-    """Without the step that cuts the graph, every gradient is there."""
+def _gradients(exam: Examination, places: Places, *, sure: bool) -> list[Finding]:
+    """Without the step that cuts the graph, every gradient is there; `sure` leaves out what is less than that."""
     failed = exam.failed("gradients")
     assert exam.base is not None and failed is not None and failed.fault is not None
     inputs = exam.subject.draw.inputs(exam.reference, exam.base.sizes)
@@ -75,6 +73,8 @@ def _gradients(exam: Examination, places: Places) -> list[Finding]:
             grads = call.raw.get("grads") or {}
             if call.error is None and grads and all(g is not None for g in grads.values()):
                 return [Finding("graph-broken", places.first(places.plain.named(op)), "edit")]
+    if sure:
+        return []
     traced = Tape(exam.call(exam.base, inputs, trace=True, attached=True).raw.get("trace", []))
     for step in traced.steps:
         floats = [o for o in step.outputs if "float" in o["dtype"]]
@@ -145,7 +145,8 @@ def _caches(
     shape, chunks, aliasing = exam.failed("cache"), exam.failed("chunks"), exam.failed("aliasing")
     assert exam.base is not None
     if chunks and not known and chunks.fault and exam.assignment is not None:
-        for m in match.chunked(exam, variants, _cases.CHUNKS[0])[:1]:
+        pieces = [int(n) for n in chunks.case.split(" + ")]
+        for m in match.chunked(exam, variants, pieces)[:1]:
             found += [Finding(id, places.of(id), "match") for id in m.variant.ids]
     if shape and shape.fault and shape.fault.reason == "cache-shape":
         sizes, (k, *_) = exam.base.sizes, shape.fault.params["found"]

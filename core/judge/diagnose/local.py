@@ -5,7 +5,7 @@ known of which sample, token, head and feature it is. So the meaning of every ax
 read off their numbers, whatever the code looks like. What is found here is a proposal, which `match` may prove.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -67,7 +67,8 @@ class Known:
 def proposals(exam: Examination, places: Places) -> list[Proposal]:
     """What the stages look like, in their order."""
     look = _Look(exam, places)
-    return [p for stage in (look.width, look.sources, look.split, look.groups, look.value, look.scale, look.softmax, look.merge, look.output) for p in stage()]
+    found = [p for stage in (look.width, look.sources, look.split, look.groups, look.value, look.scale, look.softmax, look.merge, look.output, look.fill) for p in stage()]
+    return [p for p in found if p.pitfall == "head-dim-wrong"] or found
 
 
 class _Look:
@@ -326,6 +327,13 @@ class _Look:
         named = tuple(next((dim for dim, size in sizes.items() if size == n), "") for n in mixed.shape)
         return named if sorted(named) == sorted(sizes) else None
 
+    def fill(self) -> Iterator[Proposal]:
+        """What a mask that the code makes itself writes over hidden scores."""
+        fills = [s for s in self.tape.fills if s.op in ("masked_fill", "masked_fill_")]
+        id = filled_with(fills)
+        if id:
+            yield Proposal(id, fills[0].span)
+
     def output(self) -> Iterator[Proposal]:
         tape, H, d = self.tape, self.sizes["H"], self.sizes["d_h"]
         for step in tape.output_projections:
@@ -344,6 +352,15 @@ class _Look:
         ends = tape.output_projections[0].index if tape.output_projections else len(tape.steps)
         if any(s.index < ends for s in sums) and self.exam.reference.arguments is not None:
             yield Proposal("merge-mean-heads", sums[0].span)
+
+
+def filled_with(fills: Sequence[Step]) -> str:
+    """The pitfall of a number that hides no score; "" where it does, or none is written."""
+    for step in fills:
+        numbers = [float(g) for g in (*step.given[1:], *step.options.values()) if isinstance(g, (int, float))]
+        if numbers and numbers[-1] > -100:
+            return "mask-filled-with-zero" if numbers[-1] == 0 else "mask-tiny-fill"
+    return ""
 
 
 def _operands(step: Step) -> tuple[int, int]:

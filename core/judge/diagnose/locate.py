@@ -43,7 +43,7 @@ class Places:
 
     def plain_suspects(self) -> list[frozenset[str]]:
         """Kinds of mistakes that a run without a mask does not clear: of each kind there is at most one."""
-        kinds = [_CAUSALS, _GROUPS, _SPLITS, _MERGES, _VALUES]
+        kinds = [_CAUSALS, _GROUPS, _SPLITS, _MERGES, _VALUES, _ROPES, _ROPES, _OTHERS]
         if not self.plain.normalises_keys:
             kinds.append(_SOFTMAX_KINDS)
         if not self.plain.scales_by_root:
@@ -336,8 +336,9 @@ def _written(p: Places) -> Span | None:
 
 
 def _rope(p: Places) -> Span | None:
-    turned = [s for s in p.plain.steps if s.op in ("cos", "sin", "polar", "outer", "arange")]
-    return p.first(turned) or _projection(p)
+    counted = [s for s in p.plain.steps if s.op == "arange"]
+    turned = [s for s in p.plain.steps if s.op in ("cos", "sin", "polar", "outer")]
+    return p.last(counted) or p.first(turned) or _projection(p)
 
 
 def _dropout(p: Places) -> Span | None:
@@ -444,4 +445,6 @@ _CAUSALS = ("causal-off-by-one", "causal-wrong-triangle", "causal-missing")
 _GROUPS = ("gqa-repeat-order", "gqa-repeat-wrong-axis", "gqa-kv-averaged")
 _SPLITS = ("split-view-direct", "split-no-transpose", "split-swapped-factors", "split-fold-into-batch", "key-wrong-transpose")
 _MERGES = ("merge-no-transpose", "merge-wrong-permute", "output-projection-missing", "merge-mean-heads")
+_ROPES = ("rope-on-values", "rope-pairs-mixed", "rope-wrong-axis", "rope-position-restarts")
+_OTHERS = ("window-off-by-one", "mla-scale-latent", "mla-rope-key-per-head")
 _VALUES = ("value-is-key", "attn-transposed", "qk-swapped", "projection-shared")

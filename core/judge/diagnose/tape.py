@@ -234,6 +234,8 @@ class Tape:
             if len(step.numbers) != 1 or not step.numbers[0]:
                 return None
             factor *= 1 / step.numbers[0] if step.op.startswith("div") else step.numbers[0]
+        if first.op == "MultiheadAttention":
+            return None
         if first.op in KERNELS:
             factor *= float(first.options.get("scale") or first.inputs[0]["shape"][-1] ** -0.5)
         alpha = first.options.get("alpha")
