@@ -13,6 +13,7 @@ def prefer(matches: Sequence[Match], places: Places) -> list[Match]:
     return sorted(matches, key=lambda m: (m.loud, m.rank, sum(_doubt(id, places) for id in m.variant.ids)))
 
 
+REPEATED = ("repeat", "repeat_interleave", "expand", "tile", "broadcast_to", "cat", "stack", "index_select")
 # Names of one and the same numbers: the run says which of them it is.
 _TWINS = (
     ("scale-no-sqrt", "scale-twice"),
@@ -56,6 +57,8 @@ def _doubt(id: str, places: Places) -> float:
         "softmax-over-queries": plain.softmax_axes == {-2},
         "softmax-over-heads": plain.softmax_axes in ({-3}, set()) and bool(plain.softmaxes),
         "softmax-over-batch": plain.softmax_axes in ({-4}, {-3}),
+        "gqa-no-repeat": not any(s.op in REPEATED for s in plain.splits),
+        "gqa-repeat-wrong-axis": any(s.op in REPEATED for s in plain.splits),
         "merge-view-noncontiguous": not _expanded(plain),
         "gqa-view-after-expand": _expanded(plain),
         "qk-swapped": _keys_first(plain),

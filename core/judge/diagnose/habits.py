@@ -151,7 +151,8 @@ def _caches(
     if shape and shape.fault and shape.fault.reason == "cache-shape":
         sizes, (k, *_) = exam.base.sizes, shape.fault.params["found"]
         if len(k) == 4 and k[1] == sizes["H"] != sizes["H_kv"]:
-            found.append(Finding("cache-expanded", places.of("cache-expanded"), "check"))
+            id = "mla-cache-expanded" if exam.problem == "mla" else "cache-expanded"
+            found.append(Finding(id, places.of(id), "check"))
         elif not found and len(k) == 4 and k[2] != shape.fault.params["T"] and k[0] == sizes["B"] and k[1] == sizes["H_kv"]:
             found.append(Finding("cache-not-grown", places.of("cache-not-grown"), "check"))
     if aliasing and not chunks:

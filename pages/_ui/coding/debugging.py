@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from core import pitfalls
 from core.errors import BadInput
 from core.judge.problems import problem
+from core.judge.unseen import UNSEEN
 from core.pitfalls import Entry, Form
 
 NAMINGS: tuple[Mapping[str, str], ...] = (
@@ -22,25 +23,6 @@ NAMINGS: tuple[Mapping[str, str], ...] = (
      "d_h": "d_k", "out": "y", "allowed": "visible"},
 )  # fmt: skip
 """Names that people give to the same things; the first are the references' own."""
-
-
-UNSEEN = frozenset(
-    (
-        "mask-finite-fill/scores-are-lower",
-        "mask-nan-leaks/main",
-        "mask-row-all-false-nan/function",
-        "mask-row-all-false-nan/main",
-        "mask-nan-patched-late/main",
-        "no-divisibility-check/fails-later",
-        "gqa-no-sharing-check/fails-later",
-        "cross-batch-unchecked/broadcasts",
-        "cross-batch-unchecked/fails-later",
-        "projection-bias-mismatch/main",
-        "merge-view-noncontiguous/fused",
-    )
-)
-"""What is right as the problems are put (no query is left without a key), or shows nowhere
-in what the judge tries: the broken solution would pass as it is. "mistake/form"."""
 _TITLE = re.compile(r'\A"""(?:[^"]|"{1,2}(?!"))*"""\n+')
 
 
