@@ -1,26 +1,30 @@
+import math
+
 import torch
-from torch import nn
+import torch.nn as nn
+import torch.nn.functional as F
 
 
 class CausalSelfAttention(nn.Module):
+    """Goes through the queries in blocks, so that the score matrix stays small."""
+
+    ROWS = 3
+
     def __init__(self, d_model, n_heads):
         super().__init__()
-        assert d_model % n_heads == 0
-        self.n_heads = n_heads
-        self.query = nn.Linear(d_model, d_model)
-        self.key = nn.Linear(d_model, d_model)
-        self.value = nn.Linear(d_model, d_model)
-        self.out = nn.Linear(d_model, d_model)
+        if d_model % n_heads:
+            raise ValueError(f"{n_heads} heads do not share {d_model} features evenly")
+        self.shape = (n_heads, 3, d_model // n_heads)
+        self.in_proj = nn.Linear(d_model, 3 * d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
 
     def forward(self, x):
-        B, L, D = x.shape
-        d_h = D // self.n_heads
-        q = self.query(x).view(B, L, self.n_heads, d_h).transpose(1, 2)
-        k = self.key(x).view(B, L, self.n_heads, d_h).transpose(1, 2)
-        v = self.value(x).view(B, L, self.n_heads, d_h).transpose(1, 2)
-        y = x.new_zeros(B, L, D)
-        for h in range(self.n_heads):
-            s = q[:, h] @ k[:, h].mT / d_h ** 0.5                 # (B, L, L)
-            s = s + s.new_full((L, L), float("-inf")).triu(1)
-            y[:, :, h * d_h:(h + 1) * d_h] = s.softmax(-1) @ v[:, h]
-        return self.out(y)
+        q, k, v = self.in_proj(x).unflatten(-1, self.shape).unbind(-2)        # each (B, L, H, d_h)
+        result = torch.empty_like(q)
+        for first in range(0, x.size(1), self.ROWS):
+            last = min(first + self.ROWS, x.size(1))
+            logits = torch.einsum("bqhd,bkhd->bhqk", q[:, first:last], k[:, :last]) / math.sqrt(self.shape[-1])
+            ahead = torch.arange(last, device=x.device) > torch.arange(first, last, device=x.device).unsqueeze(1)
+            probs = F.softmax(logits.masked_fill(ahead, float("-inf")), dim=-1)
+            result[:, first:last] = torch.einsum("bhqk,bkhd->bqhd", probs, v[:, :last])
+        return self.out_proj(result.flatten(2))
