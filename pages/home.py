@@ -15,7 +15,8 @@ with words:
 with picture:
     st.html(home.moving_picture())
 
-for column, page_id in zip(st.columns(len(links.ROOMS), gap="small"), links.ROOMS, strict=True):
-    with column, st.container(border=True, height="stretch"):
-        links.link_to(page_id)
-        st.caption(t(f"home.{page_id}"))
+for row in (links.ROOMS[:3], links.ROOMS[3:]):
+    for column, page_id in zip(st.columns(3, gap="small"), row, strict=False):
+        with column, st.container(border=True, height="stretch"):
+            links.link_to(page_id)
+            st.caption(t(f"home.{page_id}"))

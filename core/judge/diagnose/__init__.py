@@ -114,7 +114,8 @@ def _structure(exam: Examination, places: Places) -> list[Finding]:
     found = find_roles(exam.problem, base.tensors, base.sizes, first.inputs, first.call.out, shared=True)
     if found:
         sources = {role: recipe.source for role, recipe in found.items() if role != "o"}
-        if sources.get("k") == sources.get("v") and not uses_all(found, base.tensors):
+        cut = found["k"].of > 1 or not uses_all(found, base.tensors)  # the values have rows or a layer of their own
+        if sources["k"] == sources["v"] and cut:
             return [Finding("value-is-key", places.of("value-is-key"), "match")]
         twice = next((s for s in sources.values() if list(sources.values()).count(s) > 1), "")
         return [Finding("projection-shared", places.shared(twice), "match")]

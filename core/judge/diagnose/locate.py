@@ -367,6 +367,7 @@ _HEAD_SIZE = re.compile(r"\b(d_?h(ead)?|d_?k(ey)?|hd|hs)\b|head_?(dim|size|width
 _FORMS: dict[tuple[str, str], Callable[[Places], Span | None]] = {
     ("head-dim-wrong", "full-width"): lambda p: p.made("q", "k"),
     ("head-dim-wrong", "scale-only"): lambda p: _scale(p),
+    ("mla-rope-key-per-head", "one-for-each"): lambda p: p.made("rope"),
 }
 _PLACES: dict[str, Callable[[Places], Span | None]] = {
     **dict.fromkeys(("split-view-direct", "split-swapped-factors", "split-fold-into-batch", "split-raw-input"), _split),
