@@ -1,5 +1,5 @@
-"""What submissions are tried on: sizes that all differ, and those at the edge; inputs and masks, drawn for every verdict
-anew so that nobody can know them beforehand."""
+"""What submissions are tried on: sizes that all differ, and those at the edge; inputs and masks, drawn anew
+for every verdict so that nobody can know them beforehand."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,9 +12,11 @@ from core.pitfalls import Reference
 Sizes = dict[str, int]
 
 # In each of these, axes that could be taken for one another have different sizes.
-_GENERIC = {"B": 4, "L": 5, "Lk": 7, "H": 6, "H_kv": 3, "d_h": 8, "window": 3, "block_size": 3, "d_latent": 12, "d_rope": 10}  # fmt: skip
+_GENERIC = {
+    "B": 4, "L": 5, "Lk": 7, "H": 6, "H_kv": 3, "d_h": 8, "window": 3, "block_size": 3, "d_latent": 12, "d_rope": 10,
+}  # fmt: skip
 _OTHERS: dict[str, dict[str, int]] = {
-    "other sizes": {"B": 3, "L": 9, "Lk": 4, "H": 8, "H_kv": 2, "d_h": 6, "window": 4, "block_size": 2, "d_latent": 10, "d_rope": 4},  # fmt: skip
+    "other sizes": dict(B=3, L=9, Lk=4, H=8, H_kv=2, d_h=6, window=4, block_size=2, d_latent=10, d_rope=4),
     "B = 1": {"B": 1},
     "L = 1": {"L": 1},
     "H = 1": {"H": 1, "H_kv": 1},

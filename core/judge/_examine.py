@@ -1,7 +1,8 @@
 """The checks: what a submission is tried on, in order, and what came of it.
 
-An `Examination` runs them and keeps the evidence that the diagnosis goes on from. A check that needs numbers is left
-out where there are none: a module that raises on its first call is not asked for gradients.
+An `Examination`, one class since each check goes on from what those before it found, runs them and keeps the evidence
+that the diagnosis goes on from. A check that needs numbers is left out where there are none: a module that raises on
+its first call is not asked for gradients.
 """
 
 from collections.abc import Callable, Iterator
@@ -67,7 +68,7 @@ class Examination:
 
     def run(self, source: str) -> None:
         error = self.subject.load(source)
-        if self._add("loads", error and raised(error)):
+        if self._add("loads", raised(error) if error else None):
             return
         self.base = self.subject.make(_cases.generic())
         if self.base.error is not None:
@@ -88,7 +89,8 @@ class Examination:
             self._sizes()
             self._reuse()
         for check in (
-            self._large, self._low, self._gradients, self._training, self._half, self._device, self._backend, self._inputs, self._chunks,
+            self._large, self._low, self._gradients, self._training, self._half, self._device, self._backend,
+            self._inputs, self._chunks,
         ):  # fmt: skip
             check()
 
@@ -105,7 +107,8 @@ class Examination:
         return next((check for check in self.checks if check.id == id and not check.passed), None)
 
     def call(self, made: Made, inputs: list[Any], mask: Tensor | None = None, **options: Any) -> Call:
-        call = self.subject.call(made, inputs, mask, **{"quiet": self.quiet, **options})
+        options.setdefault("quiet", self.quiet)
+        call = self.subject.call(made, inputs, mask, **options)
         if self.only_first and call.raw.get("kind") == "tuple" and call.out is not None:
             call.raw |= {"kind": "tensor", "out": call.out}
         return call
@@ -149,7 +152,8 @@ class Examination:
 
     def _repeats(self) -> None:
         """In eval mode, the same call gives the same numbers; else chance is taken out and we go on."""
-        assert self.base is not None and self.first is not None
+        assert self.base is not None
+        assert self.first is not None
         first, again = (self.call(self.base, self.first.inputs, seed=seed) for seed in (1, 2))
         if first.out is None or again.out is None:
             return
@@ -163,7 +167,9 @@ class Examination:
     def _numbers(self) -> None:
         """Looks for the roles with which the reference gives this output."""
         first, base = self.first, self.base
-        assert first is not None and base is not None and first.call.out is not None
+        assert first is not None
+        assert base is not None
+        assert first.call.out is not None
         if self.reference.arguments is None:
             self.assignment = {}
         else:
@@ -200,14 +206,16 @@ class Examination:
                 trial.fault = raised(trial.call.error)
         worst = next((t for t in self.masked if t.fault is not None), None)
         if self.masked and (self.assignment is not None or worst):
-            self._add("masks", worst and worst.fault, worst.case if worst else "")
+            self._add("masks", worst.fault if worst else None, worst.case if worst else "")
         if self.masked and worst is None and self.assignment is not None:
             self._hidden_key()
 
     def _hidden_key(self) -> None:
         """What a mask hides has no influence."""
         trial = next(t for t in self.masked if t.case == "padding")
-        assert self.base is not None and trial.mask is not None and trial.call.out is not None
+        assert self.base is not None
+        assert trial.mask is not None
+        assert trial.call.out is not None
         at = 0 if self.reference.takes == ("x",) else -1
         source = trial.inputs[at].clone()
         hidden = ~trial.mask[:, 0, 0, :]  # (B, Lk)
@@ -274,7 +282,9 @@ class Examination:
         """Scores of some thousands: a softmax that does not take the maximum off overflows."""
         base = self.base
         assert base is not None
-        inputs = [t * _LARGE if isinstance(t, Tensor) else t for t in self.subject.draw.inputs(self.reference, base.sizes)]
+        inputs = [
+            t * _LARGE if isinstance(t, Tensor) else t for t in self.subject.draw.inputs(self.reference, base.sizes)
+        ]
         call = self.call(base, inputs)
         if call.out is not None and not call.out.isfinite().all():
             self._add("large", difference(call.out, torch.zeros_like(call.out)))
@@ -314,11 +324,13 @@ class Examination:
             found = torch.autograd.grad(total, [t for t in leaves if isinstance(t, Tensor)])
             for i, expected in enumerate(found):
                 grad = grads.get(f"input {i}")
-                fault = fault or (difference(grad, expected, max(1e-7, 10 * self.tolerance)) if grad is not None else None)
+                fault = fault or (
+                    difference(grad, expected, max(1e-7, 10 * self.tolerance)) if grad is not None else None
+                )
         masked = self.subject.draw.masks(self.reference, base.sizes).get("random")
         if fault is None and masked is not None and not self.failed("masks"):
             error = self.call(base, inputs, masked, grad=True).error
-            fault = error and raised(error)
+            fault = raised(error) if error else None
         self._add("gradients", fault)
 
     def _training(self) -> None:
@@ -360,7 +372,8 @@ class Examination:
                     fault = Fault("dtype", {"found": str(call.out.dtype).removeprefix("torch."), "expected": dtype})
                 if fault is None and expected is not None:
                     fault = fault_of(call, expected, tolerance=tolerance, cached=self.reference.cached)
-                worst = worst or (fault and (fault, dtype if mask is None else f"{dtype}, mask"))
+                if fault is not None and worst is None:
+                    worst = fault, dtype if mask is None else f"{dtype}, mask"
         self._add("half", worst and worst[0], worst[1] if worst else "")
 
     def _device(self) -> None:
@@ -379,14 +392,15 @@ class Examination:
     def _backend(self) -> None:
         """Code around F.scaled_dot_product_attention must not rest on the kernel that torch chooses."""
         base, first = self.base, self.first
-        assert base is not None and first is not None
+        assert base is not None
+        assert first is not None
         if not any(step["op"] == "scaled_dot_product_attention" for step in first.call.raw.get("trace", [])):
             return
         inputs = self.subject.draw.inputs(self.reference, base.sizes)
         mask = self.subject.draw.masks(self.reference, base.sizes).get("random")
         if self.call(base, inputs, mask).error is None:
             error = self.call(base, inputs, mask, backend="math").error
-            self._add("backend", error and raised(error))
+            self._add("backend", raised(error) if error else None)
 
     def _inputs(self) -> None:
         """What it is given is as it was."""
@@ -428,7 +442,11 @@ def find_roles(
     for assignment, roles in with_roles(tensors, slots, **options):
         if oracle.load(roles):
             expected = output(oracle, inputs)
-            if expected is not None and expected.shape == found.shape and difference(found, expected, tolerance) is None:
+            if (
+                expected is not None
+                and expected.shape == found.shape
+                and difference(found, expected, tolerance) is None
+            ):
                 return assignment
     return None
 

@@ -1,7 +1,7 @@
 """What runs in the child: loads a submission, and answers requests about it.
 
-A request is ``{"actions": [...]}``, its reply ``{"replies": [...]}``, one for each action; both are made of dicts, lists,
-strings, numbers and tensors alone. Actions, by their "do":
+A request is ``{"actions": [...]}``, its reply ``{"replies": [...]}``, one for each action; both are made of dicts,
+lists, strings, numbers and tensors alone. Actions, by their "do":
 
     load     {source, name}: runs the source and finds the function or class called `name`
     make     {as, args, dtype, training}: builds the class; the reply has its parameters' shapes
@@ -14,7 +14,7 @@ compared by the grader, in another process.
 """
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -48,7 +48,7 @@ class Executor:
         does = {"load": self._load, "make": self._make, "weights": self._weights, "call": self._call}[action["do"]]
         try:
             return does(action)
-        except (Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:
+        except (Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:  # noqa: BLE001  whatever it is
             return {"error": describe_error(error)}
 
     def _load(self, action: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class Executor:
 
 
 @contextlib.contextmanager
-def quiet(function: Any, *, on: bool) -> Iterator[None]:
+def quiet(function: Any, *, on: bool) -> Generator[None]:
     """Without dropout, whatever mode the module is in and whether it looks at it or not."""
     if not on:
         yield
@@ -198,7 +198,7 @@ def _inside(name: str, value: Any, known: set[int], depth: int) -> Iterator[tupl
 
 def _looks_like_weights(value: Tensor) -> bool:
     """Whether a plain tensor of a module holds numbers as weights do, not those of a mask."""
-    return value.is_floating_point() and value.ndim > 1 and value.isfinite().all().item() and value.unique().numel() > 4
+    return value.is_floating_point() and value.ndim > 1 and bool(value.isfinite().all()) and value.unique().numel() > 4
 
 
 def gradients(result: Any, function: Any, given: list[Any], kwargs: dict[str, Any]) -> dict[str, Tensor | None]:

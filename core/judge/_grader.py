@@ -72,8 +72,9 @@ def _grade(exam: Examination, source: str, verdict: dict[str, Any]) -> None:
 
 
 def _stopped(stopped: Stopped) -> dict[str, Any]:
-    en, zh = ("; ".join(stopped.parts("en")[:2]) + ". " + stopped.parts("en")[2]), (
-        "；".join(stopped.parts("zh")[:2]) + "。" + stopped.parts("zh")[2]
+    en, zh = (
+        ("; ".join(stopped.parts("en")[:2]) + ". " + stopped.parts("en")[2]),
+        ("；".join(stopped.parts("zh")[:2]) + "。" + stopped.parts("zh")[2]),
     )
     return {"kind": stopped.kind, "line": None, "message": {"en": en, "zh": zh}}
 
@@ -86,7 +87,8 @@ def _error(exam: Examination, name: str, is_class: bool) -> dict[str, Any] | Non
     params = failed.fault.params
     kinds = {
         "SyntaxError": "syntax", "IndentationError": "syntax", "TabError": "syntax", "NotDefined": "not-defined",
-        "WrongKind": "wrong-kind", "NotAModule": "not-a-module", "ModuleNotFoundError": "import", "ImportError": "import",
+        "WrongKind": "wrong-kind", "NotAModule": "not-a-module", "ModuleNotFoundError": "import",
+        "ImportError": "import",
     }  # fmt: skip
     kind = kinds.get(params["error"], "raises")
     wanted = "class" if is_class else "function"
@@ -109,7 +111,10 @@ def _steps(exam: Examination) -> list[dict[str, Any]]:
         return []
     return [
         {
-            **{name: step[name] for name in ("op", "kind", "args", "line", "end_line", "col", "end_col", "text", "error")},
+            **{
+                name: step[name]
+                for name in ("op", "kind", "args", "line", "end_line", "col", "end_col", "text", "error")
+            },
             "shape": step["outputs"][0]["shape"] if step["outputs"] else None,
             "stride": step["outputs"][0]["stride"] if step["outputs"] else None,
         }

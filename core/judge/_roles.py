@@ -10,7 +10,7 @@ or inside each head. Heads and features are never permuted to make things fit.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice, product
+from itertools import combinations, islice, pairwise, product
 from math import prod
 from typing import Literal
 
@@ -48,9 +48,9 @@ class Slot:
 @dataclass(frozen=True)
 class Recipe:
     """How a role's weight is read from a module's tensors: from `source` (a name, or a pattern of names whose tensors
-    are stacked), with axis `axis` as the one that meets the other side. `kind` is the part of its rows: "all"; a "block"
-    that comes `after` those of other roles; the rows at `place` of `of` "inner" each head, or "last" in each feature,
-    between those of the roles `after`."""
+    are stacked), with axis `axis` as the one that meets the other side. `kind` is the part of its rows: "all"; a
+    "block" that comes `after` those of other roles; the rows at `place` of `of` "inner" each head, or "last" in each
+    feature, between those of the roles `after`. `rank` is the tensor's."""
 
     source: str
     axis: int
@@ -240,13 +240,15 @@ def _clash(
 
 
 def _consistent(chosen: Sequence[Recipe], slots: Sequence[Slot]) -> bool:
-    """Whether weights of one rank are all read along the same axis: nobody writes some as (in, out), some as (out, in)."""
+    """Whether weights of one rank are read along one axis: nobody writes some as (in, out), some as (out, in)."""
     axes: dict[tuple[bool, int, int], set[int]] = {}
     source_of = {slot.role: recipe.source for recipe, slot in zip(chosen, slots, strict=True)}
     for recipe, slot in zip(chosen, slots, strict=True):
         if any(source_of[role] != recipe.source for role in recipe.after):
             return False
-        if recipe.of > 1 and list(source_of.values()).count(recipe.source) != recipe.of:  # the rest would be used by none
+        if (
+            recipe.of > 1 and list(source_of.values()).count(recipe.source) != recipe.of
+        ):  # the rest would be used by none
             return False
         if not slot.merges:
             axes.setdefault(("*" in recipe.source, slot.other, recipe.rank), set()).add(recipe.axis)
@@ -264,7 +266,7 @@ def _likelihood(chosen: Sequence[Recipe], slots: Sequence[Slot], order: Mapping[
             told = hinted(recipe.source)
             score += 4 * (slot.role in told) - 4 * bool(told and slot.role not in told)
         places.append((order[recipe.source], len(recipe.after), recipe.place))
-    score += sum(a <= b for a, b in zip(places, places[1:], strict=False)) / 2
+    score += sum(a <= b for a, b in pairwise(places)) / 2
     return score
 
 
@@ -276,10 +278,12 @@ def hinted(name: str) -> set[str]:
     for word in words:
         bare = word.removeprefix("w").removeprefix("to") if len(word) > 1 else word
         for role, known in _HINTS.items():
-            if word in known or bare in known or (len(word) == 2 and word[-1] == role and word[0] in "wlf"):
-                told.add(role)
-            elif any("\u3400" <= c for c in word) and any(h in word for h in known if "\u3400" <= h[0]):
-                told.add(role)
-            elif any("\u3400" <= c for c in word) and word.endswith(role):
+            if (
+                word in known
+                or bare in known
+                or (len(word) == 2 and word[-1] == role and word[0] in "wlf")
+                or (any(c >= "\u3400" for c in word) and any(h in word for h in known if h[0] >= "\u3400"))
+                or (any(c >= "\u3400" for c in word) and word.endswith(role))
+            ):
                 told.add(role)
     return told - {"o"} if told & {"q", "k", "v"} else told

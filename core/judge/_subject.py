@@ -85,8 +85,8 @@ class Subject:
         return reply.get("error")
 
     def make(
-        self, sizes: Sizes, *, dtype: str = "float64", training: bool = False, values: Mapping[str, Tensor] | None = None,
-        device: str = "cpu",
+        self, sizes: Sizes, *, dtype: str = "float64", training: bool = False,
+        values: Mapping[str, Tensor] | None = None, device: str = "cpu",
     ) -> Made:  # fmt: skip
         """A module with weights drawn, or with the `values` given."""
         if self.reference.arguments is None:
@@ -109,7 +109,13 @@ class Subject:
         )  # fmt: skip
 
     def call(
-        self, made: Made, args: Sequence[Any], mask: Tensor | None = None, *, cache: "Call | None" = None, **options: Any
+        self,
+        made: Made,
+        args: Sequence[Any],
+        mask: Tensor | None = None,
+        *,
+        cache: "Call | None" = None,
+        **options: Any,
     ) -> "Call":
         """Call it; options are those of the executor's "call"."""
         name = f"c{self._calls}"
@@ -140,7 +146,8 @@ def _check(do: str, answer: dict[str, Any]) -> None:
     """Raises for an answer that is not of the form that `core.judge._executor` gives it."""
     if "error" in answer:
         error = answer["error"]
-        assert isinstance(error["type"], str) and isinstance(error["text"], str)
+        assert isinstance(error["type"], str)
+        assert isinstance(error["text"], str)
         assert error["line"] is None or isinstance(error["line"], int)
     elif do == "load":
         assert isinstance(answer["is_class"], bool)
@@ -156,7 +163,8 @@ def _check(do: str, answer: dict[str, Any]) -> None:
         assert kind != "tensor" or isinstance(answer["out"], Tensor)
         if kind == "tuple":
             assert all(part is None or isinstance(part, Tensor) for part in answer["parts"])
-            assert all(isinstance(name, str) for name in answer["of"]) and isinstance(answer["nested"], list)
+            assert all(isinstance(name, str) for name in answer["of"])
+            assert isinstance(answer["nested"], list)
         grads = answer.get("grads", {})
         assert all(grad is None or isinstance(grad, Tensor) for grad in grads.values())
         assert all(isinstance(tensor, Tensor) for tensor in answer.get("after", []))

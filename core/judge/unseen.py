@@ -13,5 +13,5 @@ UNSEEN = frozenset(
         "projection-bias-mismatch/main",
     )
 )
-"""What is right as the problems are put: no query is left without a key, no hidden value is nan, sizes that do not divide
-may fail late, a bias may be there or not. A solution with one of them passes. "mistake/form"."""
+"""What is right as the problems are put: no query is left without a key, no hidden value is nan, sizes that do not
+divide may fail late, a bias may be there or not. A solution with one of them passes. "mistake/form"."""

@@ -17,8 +17,9 @@ from core.judge.diagnose import habits, local, loud, match, turned
 from core.judge.diagnose.choose import called, prefer
 from core.judge.diagnose.departs import last_alike
 from core.judge.diagnose.findings import Finding
-from core.judge.diagnose.locate import Places
+from core.judge.diagnose.locate import place_of, place_of_shared, suspects
 from core.judge.diagnose.match import Match, Variant
+from core.judge.diagnose.places import Places
 from core.judge.diagnose.tape import Tape
 
 __all__ = ["Finding", "diagnose", "last_alike", "prepare"]
@@ -26,9 +27,23 @@ __all__ = ["Finding", "diagnose", "last_alike", "prepare"]
 # Mistakes that only show on other inputs than those that are matched, or in other ways than by numbers.
 _PAIR_SECONDS = 0.35  # of processor time
 _NOT_BY_NUMBERS = frozenset(
-    "no-divisibility-check params-unregistered graph-broken dropout-always-on dropout-before-softmax "
-    "softmax-unstable mask-half-overflow gqa-no-sharing-check cache-aliased check-weights-not-copied check-nan-passes "
-    "mha-api-averaged mha-api-weights-off cross-batch-unchecked mask-finite-fill".split()
+    [
+        "no-divisibility-check",
+        "params-unregistered",
+        "graph-broken",
+        "dropout-always-on",
+        "dropout-before-softmax",
+        "softmax-unstable",
+        "mask-half-overflow",
+        "gqa-no-sharing-check",
+        "cache-aliased",
+        "check-weights-not-copied",
+        "check-nan-passes",
+        "mha-api-averaged",
+        "mha-api-weights-off",
+        "cross-batch-unchecked",
+        "mask-finite-fill",
+    ]
 )
 
 
@@ -43,7 +58,7 @@ def diagnose(exam: Examination, source: str) -> list[Finding]:
     found: list[Finding] = []
     variants = [v for v in match.variants_of(exam.problem) if v.ids[0] not in _NOT_BY_NUMBERS]
     start: list[Match] = []
-    if first.fault is not None and first.fault.reason != "returns" or exam.failed("numbers"):
+    if (first.fault is not None and first.fault.reason != "returns") or exam.failed("numbers"):
         start = prefer(match.plain(exam, variants, [first]), places)
         if not start and first.call.error is None:
             start = prefer(match.plain(exam, _finite(exam), [first]), places)
@@ -62,7 +77,12 @@ def diagnose(exam: Examination, source: str) -> list[Finding]:
             found += _findings(one, places)
         found = [_typed(exam, finding) for finding in found]
     made_anew = exam.failed("eval") and places.plain.named(*habits.DRAWN)
-    if first.call.error is None and not made_anew and not places.plain.output_projections and _lacks_output(exam, places):
+    if (
+        first.call.error is None
+        and not made_anew
+        and not places.plain.output_projections
+        and _lacks_output(exam, places)
+    ):
         found.append(Finding("output-projection-missing", places.returned(), "match"))
     if not found and first.call.error is not None:
         found += loud.of_error(exam, places)
@@ -108,7 +128,8 @@ def _masks(exam: Examination, variants: list[Variant], start: list[Match], place
 def _structure(exam: Examination, places: Places) -> list[Finding]:
     """What the weights' sizes and roles say: one of them in several roles, or as many kv heads as query heads."""
     base, first = exam.base, exam.first
-    assert base is not None and first is not None
+    assert base is not None
+    assert first is not None
     if exam.reference.arguments is None or first.call.out is None:
         return []
     found = find_roles(exam.problem, base.tensors, base.sizes, first.inputs, first.call.out, shared=True)
@@ -116,13 +137,13 @@ def _structure(exam: Examination, places: Places) -> list[Finding]:
         sources = {role: recipe.source for role, recipe in found.items() if role != "o"}
         cut = found["k"].of > 1 or not uses_all(found, base.tensors)  # the values have rows or a layer of their own
         if sources["k"] == sources["v"] and cut:
-            return [Finding("value-is-key", places.of("value-is-key"), "match")]
+            return [Finding("value-is-key", place_of(places, "value-is-key"), "match")]
         twice = next((s for s in sources.values() if list(sources.values()).count(s) > 1), "")
-        return [Finding("projection-shared", places.shared(twice), "match")]
+        return [Finding("projection-shared", place_of_shared(places, twice), "match")]
     slots = slots_of(exam.problem, base.sizes)
     full = tuple(replace(s, heads=base.sizes["H"]) if s.role in "kv" else s for s in slots)
     if full != slots and exam.problem != "mla" and not _playable(base.tensors, slots) and _playable(base.tensors, full):
-        return [Finding("gqa-kv-full-size", places.of("gqa-kv-full-size"), "check")]
+        return [Finding("gqa-kv-full-size", place_of(places, "gqa-kv-full-size"), "check")]
     return []
 
 
@@ -131,12 +152,16 @@ def _playable(tensors: Tensors, slots: tuple[Slot, ...]) -> bool:
     return any(uses_all(assignment, tensors) for assignment in islice(assignments(tensors, slots), 40))
 
 
-def _proved(
-    exam: Examination, variants: list[Variant], places: Places, proposed: list[local.Proposal]
-) -> list[Match]:
+def _proved(exam: Examination, variants: list[Variant], places: Places, proposed: list[local.Proposal]) -> list[Match]:
     """The proposals, taken two at a time, that give the submission's output together."""
     groups = [[v for v in variants if v.ids[0] == p.pitfall] for p in proposed[:4]]
-    unseen = [v for v in variants if v.ids[0].startswith(("causal-", "mask-after-softmax", "projection-activation", "window-", "rope-", "mla-", "softmax-"))]
+    unseen = [
+        v
+        for v in variants
+        if v.ids[0].startswith(
+            ("causal-", "mask-after-softmax", "projection-activation", "window-", "rope-", "mla-", "softmax-")
+        )
+    ]
     return _first_of(exam, [(one, other) for i, one in enumerate(groups) for other in [*groups[i + 1 :], unseen]])
 
 
@@ -152,7 +177,7 @@ def _expect(exam: Examination, one: Match) -> None:
 
 def _first_pair(exam: Examination, variants: list[Variant], places: Places) -> list[Match]:
     """Two mistakes at once, one of a kind each, leaving out kinds that the run shows to be right."""
-    groups = [[v for v in variants if v.ids[0] in ids] for ids in places.plain_suspects()]
+    groups = [[v for v in variants if v.ids[0] in ids] for ids in suspects(places)]
     return _first_of(exam, [(one, other) for i, one in enumerate(groups) for other in groups[i + 1 :]])
 
 
@@ -186,10 +211,10 @@ def _typed(exam: Examination, finding: Finding) -> Finding:
 
 
 def _findings(m: Match, places: Places) -> list[Finding]:
-    """A match's mistakes with their places; those of an error, where nothing else is known, stand where it was raised."""
+    """A match's mistakes with their places; an error's stand where it was raised, if nothing else is known."""
     proof: Literal["error", "match"] = "error" if m.loud else "match"
     named = [(called(id, places), form.name) for id, form in zip(m.variant.ids, m.variant.forms, strict=True)]
-    return [Finding(id, places.of(id, form) or places.failed(), proof) for id, form in named]
+    return [Finding(id, place_of(places, id, form) or places.failed(), proof) for id, form in named]
 
 
 def _finite(exam: Examination) -> list[Variant]:
@@ -198,7 +223,8 @@ def _finite(exam: Examination) -> list[Variant]:
 
 def _places(exam: Examination, source: str) -> Places:
     base, first = exam.base, exam.first
-    assert base is not None and first is not None
+    assert base is not None
+    assert first is not None
     plain = Tape(first.call.raw.get("trace", []))
     masked = Tape([])
     wrong = next((t for t in exam.masked if t.fault is not None), exam.masked[0] if exam.masked else None)

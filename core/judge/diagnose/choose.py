@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from core.judge._roles import hinted
-from core.judge.diagnose.locate import Places
 from core.judge.diagnose.match import Match
+from core.judge.diagnose.places import Places
 from core.judge.diagnose.tape import Step, Tape
 
 

@@ -15,7 +15,8 @@ def last_alike(exam: Examination) -> Step | None:
     Numbers are compared as sorted lists, so that another layout or order does not matter; layout steps are left out.
     """
     base, first = exam.base, exam.first
-    assert base is not None and first is not None
+    assert base is not None
+    assert first is not None
     oracle = right(exam.problem, base.sizes)
     for _, roles in with_roles(base.tensors, slots_of(exam.problem, base.sizes)):
         if oracle.load(roles):

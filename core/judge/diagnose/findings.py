@@ -8,7 +8,7 @@ from core.judge.diagnose.tape import Span
 
 @dataclass(frozen=True)
 class Finding:
-    """`proof` says how we know: "match" (the catalogue's mistake, run on the submission's own weights, gives exactly its
+    """`proof` says how we know: "match" (the catalogue's mistake, run on the submission's own weights, gives its very
     output), "edit" (run once more with that step changed, it is right), "check" (the check itself shows it), "error"
     (the same error at the same kind of step), "trace" (the run's steps show it). `extra` goes into the words."""
 

@@ -5,10 +5,11 @@ known of which sample, token, head and feature it is. So the meaning of every ax
 read off their numbers, whatever the code looks like. What is found here is a proposal, which `match` may prove.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,7 +17,8 @@ from torch import Tensor
 from core.judge._examine import Examination, with_roles
 from core.judge._oracle import Roles, slots_of
 from core.judge._roles import hinted
-from core.judge.diagnose.locate import Places
+from core.judge.diagnose.locate import place_of
+from core.judge.diagnose.places import Places
 from core.judge.diagnose.tape import KERNELS, Span, Step
 
 DIMS = ("b", "l", "h", "d")
@@ -58,7 +60,11 @@ class Known:
                 continue
             wanted = flat / factor
             at = torch.searchsorted(self.numbers, wanted).clamp(max=self.numbers.numel() - 1)
-            near = torch.where((self.numbers[(at - 1).clamp(min=0)] - wanted).abs() < (self.numbers[at] - wanted).abs(), (at - 1).clamp(min=0), at)
+            near = torch.where(
+                (self.numbers[(at - 1).clamp(min=0)] - wanted).abs() < (self.numbers[at] - wanted).abs(),
+                (at - 1).clamp(min=0),
+                at,
+            )
             if ((self.numbers[near] - wanted).abs() <= 1e-9 * (1 + wanted.abs())).all():
                 return self.coordinates[near].reshape(*tensor.shape, len(self.dims))
         return None
@@ -67,15 +73,31 @@ class Known:
 def proposals(exam: Examination, places: Places) -> list[Proposal]:
     """What the stages look like, in their order."""
     look = _Look(exam, places)
-    found = [p for stage in (look.width, look.sources, look.split, look.groups, look.value, look.scale, look.softmax, look.merge, look.output, look.fill) for p in stage()]
+    found = [
+        p
+        for stage in (
+            look.width,
+            look.sources,
+            look.split,
+            look.groups,
+            look.value,
+            look.scale,
+            look.softmax,
+            look.merge,
+            look.output,
+            look.fill,
+        )
+        for p in stage()
+    ]
     return [p for p in found if p.pitfall == "head-dim-wrong"] or found
 
 
 class _Look:
     def __init__(self, exam: Examination, places: Places) -> None:
         self.exam, self.places, self.tape = exam, places, places.plain
-        assert exam.base is not None and exam.first is not None
-        self.sizes, self.inputs = exam.base.sizes, exam.first.inputs
+        assert exam.base is not None
+        assert exam.first is not None
+        self.sizes, self.inputs, self.made = exam.base.sizes, exam.first.inputs, exam.first.call.out
 
     @cached_property
     def projected(self) -> dict[str, Known]:
@@ -86,7 +108,11 @@ class _Look:
         best: dict[str, Known] = {}
         for roles in self._roles():
             found = self._project(roles)
-            if self.left is None or found["q"].places(self.left) is not None or found["k"].places(self.left) is not None:
+            if (
+                self.left is None
+                or found["q"].places(self.left) is not None
+                or found["k"].places(self.left) is not None
+            ):
                 return found
             best = best or found
         return best
@@ -149,7 +175,7 @@ class _Look:
         summed = [n for i, n in enumerate(score.inputs[0]["shape"]) if _part(*letters, i) == "summed" and i < len(own)]
         wide = {self.sizes["d_model"], self.sizes["d_model"] // self.sizes["H_kv"]} - {d_h}
         if len(summed) == 1 and summed[0] in wide and len(score.inputs[0]["shape"]) > 2:
-            yield Proposal("head-dim-wrong", self.places.of("head-dim-wrong"))
+            yield Proposal("head-dim-wrong", place_of(self.places, "head-dim-wrong"))
 
     def sources(self) -> Iterator[Proposal]:
         """Whose projections the keys and values are: the context's."""
@@ -158,7 +184,9 @@ class _Look:
         for step in self.tape.projections:
             given = step.inputs[0]["name"]
             told = {r for i in step.inputs[1:] if i["parameter"] and i["name"] for r in hinted(i["name"])}
-            if step.index < self.tape.first_score and ((given == "x" and told & {"k", "v"}) or (given == "context" and "q" in told)):
+            if step.index < self.tape.first_score and (
+                (given == "x" and told & {"k", "v"}) or (given == "context" and "q" in told)
+            ):
                 yield Proposal("cross-roles-swapped", step.span)
                 return
 
@@ -178,7 +206,7 @@ class _Look:
                 continue
             id = self._named(at, own, other, self.projected[source], named=name)
             if id:
-                yield Proposal(id, self.places.of(id))
+                yield Proposal(id, place_of(self.places, id))
                 return
 
     def _named(self, at: Tensor, own: str, other: str, known: Known, *, named: str) -> str | None:
@@ -209,7 +237,11 @@ class _Look:
                 shape = [1] * flat.ndim
                 shape[b] = flat.shape[b]
                 along_b = torch.arange(flat.shape[b]).reshape(shape)
-                if flat.shape[a] == heads and flat.shape[b] == width and torch.equal(features, (along_b * heads + along_a).expand_as(features)):
+                if (
+                    flat.shape[a] == heads
+                    and flat.shape[b] == width
+                    and torch.equal(features, (along_b * heads + along_a).expand_as(features))
+                ):
                     return "split-swapped-factors"
         return None
 
@@ -235,9 +267,9 @@ class _Look:
             axis = next(iter(axes))
             index = heads.movedim(axis, 0).flatten(1)[:, 0]
             if axis in _varies(tokens):
-                yield Proposal("gqa-repeat-wrong-axis", self.places.of("gqa-repeat-wrong-axis"))
+                yield Proposal("gqa-repeat-wrong-axis", place_of(self.places, "gqa-repeat-wrong-axis"))
             elif len(index) == H and torch.equal(index, torch.arange(H) % H_kv):
-                yield Proposal("gqa-repeat-order", self.places.of("gqa-repeat-order"))
+                yield Proposal("gqa-repeat-order", place_of(self.places, "gqa-repeat-order"))
 
     def value(self) -> Iterator[Proposal]:
         if not self.tape.mixes or not self.projected or "v" not in self.projected:
@@ -247,16 +279,17 @@ class _Look:
         states = [mix.inputs[which]] if which is not None and len(mix.inputs) > which else list(mix.inputs)
         for i, _ in enumerate(states):
             tensor = self._operand(mix, which if which is not None else i)
-            if tensor is not None and tensor.is_floating_point() and self.projected["k"].places(tensor) is not None:
-                if self.projected["v"].places(tensor) is None:
-                    yield Proposal("value-is-key", self.places.of("value-is-key"))
-                    return
+            if tensor is None or not tensor.is_floating_point():
+                continue
+            if self.projected["k"].places(tensor) is not None and self.projected["v"].places(tensor) is None:
+                yield Proposal("value-is-key", place_of(self.places, "value-is-key"))
+                return
 
     def scale(self) -> Iterator[Proposal]:
         factor, d, D = self.tape.scale, self.sizes["d_h"], self.sizes["d_model"]
         after = [s for s in self.tape.scalings if s.index in self.tape.after_softmax]
         if after and (factor is None or abs(factor - 1) < 1e-9):
-            yield Proposal("scale-after-softmax", self.places.of("scale-after-softmax"))
+            yield Proposal("scale-after-softmax", place_of(self.places, "scale-after-softmax"))
             return
         if factor is None or abs(factor * d**0.5 - 1) < 1e-6:
             return
@@ -266,14 +299,14 @@ class _Look:
             1 / d: "scale-twice" if twice or self.tape.kernels else "scale-no-sqrt", 1 / D: "scale-by-d-model",
         }  # fmt: skip
         id = next((id for value, id in known.items() if abs(factor / value - 1) < 1e-6), "scale-wrong-quantity")
-        yield Proposal(id, self.places.of(id))
+        yield Proposal(id, place_of(self.places, id))
 
     def softmax(self) -> Iterator[Proposal]:
         tape = self.tape
         if tape.kernels or self.exam.problem == "online_softmax":
             return
         if not tape.softmaxes:
-            yield Proposal("softmax-missing", self.places.of("softmax-missing"))
+            yield Proposal("softmax-missing", place_of(self.places, "softmax-missing"))
             return
         sums = [s for s in tape.steps if s.op == "sum" and s.index > tape.softmaxes[0].index]
         if any(isinstance(g, list) and len(g) > 1 for s in sums[:1] for g in (*s.given[1:], s.options.get("dim"))):
@@ -283,7 +316,7 @@ class _Look:
         ids[-4] = "softmax-over-batch"
         for axis in tape.softmax_axes:
             if ids.get(axis) and tape.softmaxes[0].op != "exp":
-                yield Proposal(ids[axis], self.places.of(ids[axis]))
+                yield Proposal(ids[axis], place_of(self.places, ids[axis]))
 
     def merge(self) -> Iterator[Proposal]:
         """Where the numbers of the last product go before the output projection."""
@@ -292,7 +325,7 @@ class _Look:
             return
         mixed = tape.mixes[0].value
         last = tape.output_projections[0] if tape.output_projections else None
-        merged = self._operand(last, 0) if last is not None else self.exam.first.call.out  # type: ignore[union-attr]
+        merged = self._operand(last, 0) if last is not None else self.made
         if merged is None or tuple(merged.shape[:2]) != (self.sizes["B"], self.sizes["L"]) or merged.ndim != 3:
             return
         dims = self._mixed_dims(mixed)
@@ -316,7 +349,7 @@ class _Look:
         heads = min(dims.index(dim) for dim in ("h", "n", "g") if dim in dims)
         straight = torch.equal(flat.flatten(), torch.arange(flat.numel())) and heads < dims.index("l")
         id = "merge-no-transpose" if straight else "merge-wrong-permute"
-        yield Proposal(id, self.places.of(id))
+        yield Proposal(id, place_of(self.places, id))
 
     def _mixed_dims(self, mixed: Tensor) -> tuple[str, ...] | None:
         """What the axes of the product of weights and values are, by their sizes, which all differ."""
@@ -338,13 +371,22 @@ class _Look:
         tape, H, d = self.tape, self.sizes["H"], self.sizes["d_h"]
         for step in tape.output_projections:
             weights = [i for i in step.inputs[1:] if i["parameter"] or i["grad"]]
-            if weights and prod(weights[0]["shape"]) in (d * d, H * d * d) and self.exam.reference.arguments is not None:
+            if (
+                weights
+                and prod(weights[0]["shape"]) in (d * d, H * d * d)
+                and self.exam.reference.arguments is not None
+            ):
                 yield Proposal("output-projection-per-head", step.span)
                 return
         averaged = [k for k in tape.kernels if k.op == "MultiheadAttention" and len(k.outputs) > 1]
         for kernel in averaged:
             weights = kernel.outputs[1]
-            read = any(_same_place(i, weights) for s in tape.steps if s.index > kernel.index and s.op != "detach" for i in s.inputs)
+            read = any(
+                _same_place(i, weights)
+                for s in tape.steps
+                if s.index > kernel.index and s.op != "detach"
+                for i in s.inputs
+            )
             if len(weights["shape"]) == 3 and read:
                 yield Proposal("mha-api-averaged", kernel.span)
                 return
@@ -367,7 +409,7 @@ def _operands(step: Step) -> tuple[int, int]:
     return (1, 2) if step.op in ("baddbmm", "addmm") else (0, 1)
 
 
-def _same_place(a: dict, b: dict) -> bool:  # type: ignore[type-arg]
+def _same_place(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
     return all(a[key] == b[key] for key in ("storage", "offset", "shape", "stride"))
 
 
@@ -404,4 +446,3 @@ def _part(own: str, other: str, axis: int | None) -> str:
     if result:
         return "batch" if letter in result else "summed"
     return "summed" if letter in ("k", "d") else "batch"
-

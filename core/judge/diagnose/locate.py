@@ -1,128 +1,43 @@
 """On which lines of the submission a mistake stands: the step of its own run that makes it.
 
 Where the mistake is that something is missing, the line is that of the step at which it is missed: a mask that is not
-used is missed where the scores are normalised, a scale where they are computed.
+used is missed where the scores are normalised, a scale where they are computed. One function for each kind of place and
+one table of all pitfalls, which is what makes this file long.
 """
 
 import ast
 import re
 from collections.abc import Callable, Iterable
 from math import prod
-from typing import Any
 
-from core.judge.diagnose.tape import REPEATS, Span, Step, Tape
-
-Steps = Iterable[Step]
+from core.judge.diagnose.places import Places, node_span
+from core.judge.diagnose.tape import REPEATS, Span, Step
 
 
-class Places:
-    """Finds lines, from a run without a mask (`plain`), one with a mask (`masked`), where the parameters were made
-    (`born`: name → lines, innermost first) and the source."""
-
-    def __init__(
-        self, plain: Tape, masked: Tape, born: dict[str, list[int]], source: str, call: str,
-        error: dict[str, Any] | None = None,
-    ) -> None:  # fmt: skip
-        self.plain, self.masked, self.born, self.source, self.call = plain, masked or plain, born, source, call
-        self.error = error
-        self._lines = source.splitlines()
-
-    def of(self, pitfall: str, form: str = "") -> Span | None:
-        """The span of a pitfall of the catalogue, in one of its forms; None where it cannot be told."""
-        find = _FORMS.get((pitfall, form)) or _PLACES.get(pitfall)
-        return None if find is None else find(self)
-
-    def shared(self, source: str) -> Span | None:
-        """Where a weight that has several roles was made, if it is one layer; else where it is asked a second time."""
-        first = source.replace("*", "0")
-        again = [s for s in self.plain.projections if any(i["name"] == first for i in s.inputs)]
-        if len(again) > 1 and "*" not in source:
-            return again[1].span
-        lines = self.born.get(first, [])
-        return self.line(lines[-1]) if lines else self.of("projection-shared")
-
-    def plain_suspects(self) -> list[frozenset[str]]:
-        """Kinds of mistakes that a run without a mask does not clear: of each kind there is at most one."""
-        kinds = [_CAUSALS, _GROUPS, _SPLITS, _MERGES, _VALUES, _ROPES, _ROPES, _OTHERS]
-        if not self.plain.normalises_keys:
-            kinds.append(_SOFTMAX_KINDS)
-        if not self.plain.scales_by_root:
-            kinds.append(_SCALES)
-        return [frozenset(kind) for kind in kinds]
-
-    def line(self, number: int | None) -> Span | None:
-        """A whole line, without its indentation."""
-        if number is None or not 1 <= number <= len(self._lines):
-            return None
-        text = self._lines[number - 1]
-        return number, number, len(text) - len(text.lstrip()), len(text.rstrip())
-
-    def failed(self) -> Span | None:
-        """Where the first call raised."""
-        step = next((s for s in reversed(self.plain.steps) if s.data["error"] and s.line > 0), None)
-        return step.span if step else self.line(self.error and self.error.get("line"))
-
-    def first(self, *groups: Steps) -> Span | None:
-        """The first step of the first group that has any, in the submission's own lines."""
-        for group in groups:
-            for step in group:
-                if step.line > 0:
-                    return step.span
-        return None
-
-    def last(self, *groups: Steps) -> Span | None:
-        return self.first(*(list(group)[::-1] for group in groups))
-
-    def returned(self) -> Span | None:
-        """The last return of the function, or of the class's forward; where it has none, its head."""
-        forward = self.forward()
-        if forward is None:
-            return None
-        returns = [node for node in _own_nodes(forward) if isinstance(node, ast.Return)]
-        if not returns:
-            return self.line(forward.lineno)
-        last = max(returns, key=lambda n: n.lineno)
-        return last.lineno, last.end_lineno or last.lineno, last.col_offset, last.end_col_offset or 0
-
-    def forward(self) -> ast.FunctionDef | None:
-        """The function that was asked for, or the forward of the class."""
-        try:
-            tree = ast.parse(self.source)
-        except SyntaxError:
-            return None
-        for node in ast.walk(tree):
-            if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == self.call:
-                inside = [n for n in ast.walk(node) if isinstance(n, ast.FunctionDef)]
-                return next((n for n in inside if n.name in ("forward", self.call)), None)
-        return None
-
-    def condition(self, line: int) -> Span | None:
-        """The test of the innermost `if` that the line stands under."""
-        found = None
-        for node in ast.walk(ast.parse(self.source)):
-            if isinstance(node, ast.If) and node.body[0].lineno <= line <= (node.end_lineno or line):
-                if found is None or node.lineno > found.lineno:
-                    found = node
-        return found and (found.lineno, found.test.end_lineno or found.lineno, found.test.col_offset, found.test.end_col_offset or 0)
-
-    def made(self, *roles: str) -> Span | None:
-        """The line on which the first parameter, whose name speaks of one of the roles, was made: the outermost one."""
-        from core.judge._roles import hinted
-
-        for name, lines in self.born.items():
-            if lines and (not roles or hinted(name) & set(roles)):
-                return self.line(lines[-1])
-        return next((self.line(lines[-1]) for lines in self.born.values() if lines), None)
+def place_of(p: Places, pitfall: str, form: str = "") -> Span | None:
+    """The span of a pitfall of the catalogue, in one of its forms; None where it cannot be told."""
+    find = _FORMS.get((pitfall, form)) or _PLACES.get(pitfall)
+    return None if find is None else find(p)
 
 
-def _own_nodes(function: ast.FunctionDef) -> Iterable[ast.AST]:
-    """The nodes of a function, without those of functions inside it."""
-    waiting: list[ast.AST] = list(function.body)
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
-            waiting.extend(ast.iter_child_nodes(node))
+def place_of_shared(p: Places, source: str) -> Span | None:
+    """Where a weight that has several roles was made, if it is one layer; else where it is asked a second time."""
+    first = source.replace("*", "0")
+    again = [s for s in p.plain.projections if any(i["name"] == first for i in s.inputs)]
+    if len(again) > 1 and "*" not in source:
+        return again[1].span
+    lines = p.born.get(first, [])
+    return p.line(lines[-1]) if lines else place_of(p, "projection-shared")
+
+
+def suspects(p: Places) -> list[frozenset[str]]:
+    """Kinds of mistakes that a run without a mask does not clear: of each kind there is at most one."""
+    kinds = [_CAUSALS, _GROUPS, _SPLITS, _MERGES, _VALUES, _ROPES, _ROPES, _OTHERS]
+    if not p.plain.normalises_keys:
+        kinds.append(_SOFTMAX_KINDS)
+    if not p.plain.scales_by_root:
+        kinds.append(_SCALES)
+    return [frozenset(kind) for kind in kinds]
 
 
 def _softmax(p: Places) -> Span | None:
@@ -163,7 +78,10 @@ def _mix(p: Places) -> Span | None:
 def _mask_use(p: Places) -> Span | None:
     after = [s for s in p.plain.steps if s.op in ("tril", "triu", "tril_", "triu_") and s.index in p.plain.from_x]
     return p.first(
-        [s for s in p.masked.mask_steps if s.index in p.masked.from_x], p.masked.mask_steps, p.plain.fills, after,
+        [s for s in p.masked.mask_steps if s.index in p.masked.from_x],
+        p.masked.mask_steps,
+        p.plain.fills,
+        after,
         p.plain.triangles,
     )
 
@@ -175,7 +93,9 @@ def _mask_inverted(p: Places) -> Span | None:
 
 
 def _mask_shape(p: Places) -> Span | None:
-    shaped = [s for s in p.masked.mask_makers if s.op in ("unsqueeze", "view", "reshape", "unflatten", "transpose", "permute")]
+    shaped = [
+        s for s in p.masked.mask_makers if s.op in ("unsqueeze", "view", "reshape", "unflatten", "transpose", "permute")
+    ]
     indexed = [s for s in p.masked.mask_makers if s.op == "getitem"]
     return p.first(shaped, indexed) or _mask_use(p)
 
@@ -202,7 +122,7 @@ def _split(p: Places) -> Span | None:
     shaped = [s for s in p.plain.splits if s.op in ("view", "reshape", "unflatten", "chunk", "split", "tensor_split")]
     cuts = [s for s in shaped if s.inputs and s.outputs and len(s.outputs[0]["shape"]) > len(s.inputs[0]["shape"])]
     cuts += [s for s in shaped if s.op in ("view", "reshape")]
-    return p.first(cuts, [s for s in shaped[::-1]], p.plain.splits, p.plain.scores)
+    return p.first(cuts, shaped[::-1], p.plain.splits, p.plain.scores)
 
 
 def _head_size(p: Places) -> Span | None:
@@ -213,7 +133,7 @@ def _head_size(p: Places) -> Span | None:
         return None
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and _HEAD_SIZE.search(ast.unparse(node.targets[0])):
-            return node.lineno, node.end_lineno or node.lineno, node.col_offset, node.end_col_offset or 0
+            return node_span(node, p.source)
     return p.made("q", "k")
 
 
@@ -247,7 +167,9 @@ def _merge_permute(p: Places) -> Span | None:
 
 
 def _mean(p: Places) -> Span | None:
-    sums = [s for s in p.plain.steps if s.op in ("mean", "sum", "amax", "max", "add", "add_") and s.index > p.plain.last_mix]
+    sums = [
+        s for s in p.plain.steps if s.op in ("mean", "sum", "amax", "max", "add", "add_") and s.index > p.plain.last_mix
+    ]
     return p.first(sums) or _merge(p)
 
 
@@ -272,15 +194,16 @@ def _shared(p: Places) -> Span | None:
 
 def _activation(p: Places) -> Span | None:
     for number, text in enumerate(p.source.splitlines(), 1):
-        if re.search(r"\b(ReLU|GELU|SiLU|Tanh|Sigmoid|LeakyReLU|ELU|relu|gelu|silu|tanh|sigmoid)\b", text.partition("#")[0]):
-            if not text.lstrip().startswith(("import", "from")):
-                return p.line(number)
+        if re.search(
+            r"\b(ReLU|GELU|SiLU|Tanh|Sigmoid|LeakyReLU|ELU|relu|gelu|silu|tanh|sigmoid)\b", text.partition("#")[0]
+        ) and not text.lstrip().startswith(("import", "from")):
+            return p.line(number)
     bent = [s for s in p.plain.steps if s.op in ("relu", "gelu", "tanh", "sigmoid", "silu", "leaky_relu", "elu")]
     return p.first(bent) or _projection(p)
 
 
 def _value(p: Places) -> Span | None:
-    """Where the values are cut from what all three are cut from; where they have a layer of their own, that is asked."""
+    """Where the values are cut from what all three are cut from; where they have a layer of their own, it."""
     chain = [step for step in p.plain.values if step.line > 0]
     if p.plain.scores and len(p.plain.scores[0].inputs) > 1 and chain:
         keys = p.plain.chain(p.plain.scores[0].inputs[1])
@@ -294,8 +217,12 @@ def _value(p: Places) -> Span | None:
 
 
 def _repeat(p: Places) -> Span | None:
-    steps = [s for s in p.plain.splits if s.op in REPEATS and not s.line == 0 and _grows(s)]
-    picks = [s for s in p.plain.splits if s.op in ("getitem", "index_select") and any("tensor" in str(g) for g in s.given[1:])]
+    steps = [s for s in p.plain.splits if s.op in REPEATS and s.line != 0 and _grows(s)]
+    picks = [
+        s
+        for s in p.plain.splits
+        if s.op in ("getitem", "index_select") and any("tensor" in str(g) for g in s.given[1:])
+    ]
     return p.first([s for s in steps if s.op != "getitem"], picks, p.plain.scores)
 
 
@@ -313,7 +240,7 @@ def _grows(step: Step) -> bool:
 def _averaged(p: Places) -> Span | None:
     picked = [s for s in p.plain.splits if s.op in ("getitem", "mean", "index_select", "narrow")]
     means = [s for s in p.plain.steps if s.op == "mean" and s.index < p.plain.first_score]
-    return p.first(means, [s for s in picks_with_step(picked)], p.plain.scores)
+    return p.first(means, picks_with_step(picked), p.plain.scores)
 
 
 def picks_with_step(steps: Iterable[Step]) -> list[Step]:
@@ -362,7 +289,10 @@ def _online(p: Places) -> Span | None:
     return p.last([s for s in p.plain.steps if s.op in ("add", "add_", "mul", "mul_", "iadd")])
 
 
-_HEAD_SIZE = re.compile(r"\b(d_?h(ead)?|d_?k(ey)?|hd|hs)\b|head_?(dim|size|width|d\b)|dim_?(per_)?head|头维|per_head|depth")
+_ACTIVATION = re.compile(r"\b(ReLU|GELU|SiLU|Tanh|Sigmoid|LeakyReLU|ELU|relu|gelu|silu|tanh|sigmoid)\b")
+_HEAD_SIZE = re.compile(
+    r"\b(d_?h(ead)?|d_?k(ey)?|hd|hs)\b|head_?(dim|size|width|d\b)|dim_?(per_)?head|头维|per_head|depth"
+)
 
 _FORMS: dict[tuple[str, str], Callable[[Places], Span | None]] = {
     ("head-dim-wrong", "full-width"): lambda p: p.made("q", "k"),
@@ -377,7 +307,14 @@ _PLACES: dict[str, Callable[[Places], Span | None]] = {
     "split-wrong-permute": _split_permute,
     "head-dim-wrong": _head_size,
     **dict.fromkeys(
-        ("scale-missing", "scale-by-d-model", "scale-no-sqrt", "scale-multiplied", "scale-wrong-quantity", "scale-twice"),
+        (
+            "scale-missing",
+            "scale-by-d-model",
+            "scale-no-sqrt",
+            "scale-multiplied",
+            "scale-wrong-quantity",
+            "scale-twice",
+        ),
         _scale,
     ),
     "mla-scale-latent": _scale,
@@ -390,7 +327,9 @@ _PLACES: dict[str, Callable[[Places], Span | None]] = {
     **dict.fromkeys(("projection-bias-mismatch", "cross-roles-swapped", "cross-batch-unchecked"), _projection),
     "projection-wrong-width": lambda p: p.made("q", "k"),
     "projection-shared": _shared,
-    "projection-weight-transposed": lambda p: p.first([s for s in p.plain.projections if s.op != "linear"], p.plain.projections),
+    "projection-weight-transposed": lambda p: p.first(
+        [s for s in p.plain.projections if s.op != "linear"], p.plain.projections
+    ),
     **dict.fromkeys(
         ("softmax-over-queries", "softmax-over-heads", "softmax-over-batch", "softmax-flattened"), _softmax
     ),
@@ -403,14 +342,29 @@ _PLACES: dict[str, Callable[[Places], Span | None]] = {
     **dict.fromkeys(("cross-self-mask", "mask-expanded-in-place"), _mask_shape),
     **dict.fromkeys(
         (
-            "mask-filled-with-zero", "mask-tiny-fill", "mask-finite-fill", "mask-result-dropped", "mask-zero-times-inf",
-            "mask-nan-leaks", "mask-after-softmax", "mask-added", "mask-multiplied", "mask-half-overflow",
-            "mask-row-all-false-nan", "mask-nan-patched-late", "mask-bool-subtracted", "mask-fill-not-bool",
-            "mask-additive-as-binary", "sdpa-float-mask", "sdpa-mask-and-causal",
+            "mask-filled-with-zero",
+            "mask-tiny-fill",
+            "mask-finite-fill",
+            "mask-result-dropped",
+            "mask-zero-times-inf",
+            "mask-nan-leaks",
+            "mask-after-softmax",
+            "mask-added",
+            "mask-multiplied",
+            "mask-half-overflow",
+            "mask-row-all-false-nan",
+            "mask-nan-patched-late",
+            "mask-bool-subtracted",
+            "mask-fill-not-bool",
+            "mask-additive-as-binary",
+            "sdpa-float-mask",
+            "sdpa-mask-and-causal",
         ),
         _mask_use,
     ),
-    **dict.fromkeys(("causal-off-by-one", "causal-wrong-triangle", "window-off-by-one", "causal-ignores-cache"), _causal),
+    **dict.fromkeys(
+        ("causal-off-by-one", "causal-wrong-triangle", "window-off-by-one", "causal-ignores-cache"), _causal
+    ),
     **dict.fromkeys(("causal-missing", "mha-api-causal-hint"), _causal_missing),
     **dict.fromkeys(("merge-no-transpose", "merge-view-noncontiguous", "merge-unfold-order"), _merge),
     "merge-wrong-permute": _merge_permute,
@@ -438,13 +392,27 @@ _PLACES: dict[str, Callable[[Places], Span | None]] = {
         ("rope-wrong-axis", "rope-on-values", "rope-position-restarts", "rope-pairs-mixed", "rope-names-swapped"), _rope
     ),
     "online-not-rescaled": _online,
-    "online-finite-start": lambda p: p.first([s for s in p.plain.steps if "full" in s.op or "zeros" in s.op], p.plain.scores),
+    "online-finite-start": lambda p: p.first(
+        [s for s in p.plain.steps if "full" in s.op or "zeros" in s.op], p.plain.scores
+    ),
 }
 _SCALES = ("scale-missing", "scale-by-d-model", "scale-no-sqrt", "scale-multiplied", "scale-wrong-quantity")
-_SOFTMAX_KINDS = ("softmax-over-queries", "softmax-over-heads", "softmax-over-batch", "softmax-flattened", "softmax-missing")
+_SOFTMAX_KINDS = (
+    "softmax-over-queries",
+    "softmax-over-heads",
+    "softmax-over-batch",
+    "softmax-flattened",
+    "softmax-missing",
+)
 _CAUSALS = ("causal-off-by-one", "causal-wrong-triangle", "causal-missing")
 _GROUPS = ("gqa-repeat-order", "gqa-repeat-wrong-axis", "gqa-kv-averaged")
-_SPLITS = ("split-view-direct", "split-no-transpose", "split-swapped-factors", "split-fold-into-batch", "key-wrong-transpose")
+_SPLITS = (
+    "split-view-direct",
+    "split-no-transpose",
+    "split-swapped-factors",
+    "split-fold-into-batch",
+    "key-wrong-transpose",
+)
 _MERGES = ("merge-no-transpose", "merge-wrong-permute", "output-projection-missing", "merge-mean-heads")
 _ROPES = ("rope-on-values", "rope-pairs-mixed", "rope-wrong-axis", "rope-position-restarts")
 _OTHERS = ("window-off-by-one", "mla-scale-latent", "mla-rope-key-per-head")

@@ -2,9 +2,8 @@
 
 from core.judge._examine import Examination
 from core.judge.diagnose.findings import Finding
-from core.judge.diagnose.locate import Places
+from core.judge.diagnose.places import Places
 from core.judge.diagnose.tape import Step
-
 
 _COMMON = ((512, 8), (768, 12), (1024, 16), (64, 4))  # d_model and n_heads as examples have them
 

@@ -129,7 +129,8 @@ def variants_of(problem: str) -> tuple[Variant, ...]:
         for entry in catalogue()
         for form in entry.forms
         for name in names
-        if name in form.references or (_fits_all(entry) and all(reference(name).source.count(c.right) == 1 for c in form.changes))
+        if name in form.references
+        or (_fits_all(entry) and all(reference(name).source.count(c.right) == 1 for c in form.changes))
     ]
     return tuple(v for v in found if v is not None)
 

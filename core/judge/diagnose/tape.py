@@ -8,15 +8,29 @@ from typing import Any
 
 from torch import Tensor
 
-CONTRACTIONS = frozenset("matmul bmm baddbmm einsum mm linear inner tensordot addmm addbmm dot mv".split())
-SOFTMAXES = frozenset("softmax log_softmax softmin".split())
-KERNELS = frozenset(("scaled_dot_product_attention", "MultiheadAttention"))
-SCALINGS = frozenset("mul mul_ div div_ true_divide rdiv".split())
-FILLS = frozenset("masked_fill masked_fill_ where add add_ mul mul_ sub baddbmm".split())
-REPEATS = frozenset(
-    "repeat repeat_interleave expand tile broadcast_to expand_as index_select index_put cat stack getitem".split()
+CONTRACTIONS = frozenset(
+    ["matmul", "bmm", "baddbmm", "einsum", "mm", "linear", "inner", "tensordot", "addmm", "addbmm", "dot", "mv"]
 )
-TRIANGLES = frozenset("tril triu tril_ triu_ lt le gt ge lt_ triu_indices tril_indices".split())
+SOFTMAXES = frozenset(["softmax", "log_softmax", "softmin"])
+KERNELS = frozenset(("scaled_dot_product_attention", "MultiheadAttention"))
+SCALINGS = frozenset(["mul", "mul_", "div", "div_", "true_divide", "rdiv"])
+FILLS = frozenset(["masked_fill", "masked_fill_", "where", "add", "add_", "mul", "mul_", "sub", "baddbmm"])
+REPEATS = frozenset(
+    [
+        "repeat",
+        "repeat_interleave",
+        "expand",
+        "tile",
+        "broadcast_to",
+        "expand_as",
+        "index_select",
+        "index_put",
+        "cat",
+        "stack",
+        "getitem",
+    ]
+)
+TRIANGLES = frozenset(["tril", "triu", "tril_", "triu_", "lt", "le", "gt", "ge", "lt_", "triu_indices", "tril_indices"])
 
 Span = tuple[int, int, int, int]  # line, end line, column, end column
 
@@ -109,7 +123,9 @@ class Tape:
     def named(self, *ops: str) -> list[Step]:
         return [step for step in self.steps if step.op in ops]
 
-    def reached(self, from_: Callable[[Mapping[str, Any]], bool], made: Callable[[Step], bool] | None = None) -> set[int]:
+    def reached(
+        self, from_: Callable[[Mapping[str, Any]], bool], made: Callable[[Step], bool] | None = None
+    ) -> set[int]:
         """The indices of steps that depend on a tensor for which `from_` holds, or on a step for which `made` holds."""
         tainted: set[tuple] = set()
         whole: set[int] = set()
@@ -188,7 +204,9 @@ class Tape:
         if self.kernels:
             return self.kernels
         if self.softmaxes:
-            return [s for s in self.products if s.index not in self.after_softmax and s.index < self.softmaxes[-1].index]
+            return [
+                s for s in self.products if s.index not in self.after_softmax and s.index < self.softmaxes[-1].index
+            ]
         return [s for i, s in enumerate(self.products) if i % 2 == 0]
 
     @cached_property
@@ -297,7 +315,11 @@ class Tape:
             s
             for s in self.steps
             if s.index in self.from_mask
-            and (s.op in KERNELS or s.op in FILLS or (s.index in self.from_x and s.op in ("setitem", "tril", "index_put_")))
+            and (
+                s.op in KERNELS
+                or s.op in FILLS
+                or (s.index in self.from_x and s.op in ("setitem", "tril", "index_put_"))
+            )
         ]
 
     @cached_property

@@ -9,7 +9,8 @@ from core.judge._compare import fault_of
 from core.judge._examine import Examination, Trial
 from core.judge.diagnose.findings import Finding
 from core.judge.diagnose.local import filled_with
-from core.judge.diagnose.locate import Places
+from core.judge.diagnose.locate import place_of
+from core.judge.diagnose.places import Places
 
 
 def of_masks(exam: Examination, places: Places) -> list[Finding]:
@@ -19,13 +20,13 @@ def of_masks(exam: Examination, places: Places) -> list[Finding]:
         return []
     for id, change in _CHANGES:
         if all(_is_right(exam, trial, change) for trial in wrong):
-            return [Finding(id, places.of(id), "edit")]
+            return [Finding(id, place_of(places, id), "edit")]
     alike = [t for t in wrong if t.mask is not None and (t.mask.ndim == 2 or t.mask.shape[1] == 1)]
     if alike and all(_is_right(exam, trial, _without_heads) for trial in alike):
-        return [Finding("mask-wrong-broadcast", places.of("mask-wrong-broadcast"), "edit")]
+        return [Finding("mask-wrong-broadcast", place_of(places, "mask-wrong-broadcast"), "edit")]
     same = [t for t in exam.masked if t.case == "causal"]  # one mask for all samples and heads
     if same and all(t.fault is None for t in same):
-        return [Finding("mask-wrong-broadcast", places.of("mask-wrong-broadcast"), "check")]
+        return [Finding("mask-wrong-broadcast", place_of(places, "mask-wrong-broadcast"), "check")]
     return _filled(exam, places, wrong) or _used(places)
 
 
@@ -46,7 +47,7 @@ def _used(places: Places) -> list[Finding]:
     tape = places.masked
     uses = [s for s in tape.mask_steps if s.index in tape.from_x]
     if not uses and not tape.kernels:
-        return [Finding("mask-ignored", places.of("mask-ignored"), "trace")]
+        return [Finding("mask-ignored", place_of(places, "mask-ignored"), "trace")]
     first = uses[0] if uses else None
     ids = {"mul": "mask-multiplied", "mul_": "mask-multiplied", "add": "mask-added", "add_": "mask-added"}
     if first is None or first.op not in ids or not tape.softmaxes:
@@ -56,7 +57,9 @@ def _used(places: Places) -> list[Finding]:
 
 
 def _is_right(exam: Examination, trial: Trial, change: Callable[[Tensor, Trial], Tensor]) -> bool:
-    assert exam.base is not None and trial.mask is not None and trial.expected is not None
+    assert exam.base is not None
+    assert trial.mask is not None
+    assert trial.expected is not None
     mask = change(trial.mask, trial)
     if mask.shape == trial.mask.shape and mask.dtype == trial.mask.dtype and torch.equal(mask, trial.mask):
         return False

@@ -1,4 +1,4 @@
-"""A submission judged in this process: the same executor and grader as in the sandbox, without it. For own code only."""
+"""A submission judged in this process: the executor and the grader, without a sandbox. For own code only."""
 
 from typing import Any, NamedTuple
 
