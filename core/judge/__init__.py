@@ -8,18 +8,23 @@
 Right means: there are roles for the submission's own weights, whatever they are called and however they are laid out,
 with which the reference gives its output, on inputs and weights that are drawn for this verdict; and it keeps to that
 on other sizes, under masks, in half precision, in training, in chunks (`_examine` has the checks). The reference and
-the catalogue of mistakes are `core.pitfalls`'s. A mistake is `proved` when it, made in the reference with the submission's
-own weights, gives the submission's very output; when the submission is right once that step is changed; or when a check
-shows it. Else it is `likely`. Where no mistake fits, `divergence` says from where on the numbers differ.
+the catalogue of mistakes are `core.pitfalls`'s. A mistake is `proved` when it, made in the reference with the
+submission's own weights, gives the submission's very output; when the submission is right once that step is changed;
+or when a check shows it. Else it is `likely`. Where no mistake fits, `divergence` says from where on the numbers
+differ.
 
 The submission runs in a sandbox (`core.judge.sandbox` says what that holds back and what not). What it is graded by
 never enters its process: the grader compares tensors. What only the submission can tell of itself, such as the names of
 its parameters, it could lie about; the numbers it could not.
 
-A verdict is plain data, every text in both languages (``{"en": …, "zh": …}``):
-``{"problem", "passed", "checks": [{"id", "passed", "title", "detail"}], "findings": [{"pitfall", "line", "end_line",
-"col", "end_col", "confidence", "proof", "message"}], "error": None | {"kind", "line", "message"},
-"divergence": None | text, "trace": [steps of the first call], "seconds", "printed"}``. Lines count from 1, columns from 0 in characters.
+A verdict is plain data, every text in both languages (``{"en": …, "zh": …}``)::
+
+    {"problem", "passed", "checks": [{"id", "passed", "title", "detail"}],
+     "findings": [{"pitfall", "line", "end_line", "col", "end_col", "confidence", "proof", "message"}],
+     "error": None | {"kind", "line", "message"}, "divergence": None | text,
+     "trace": [steps of the first call], "seconds", "printed"}
+
+Lines count from 1, columns from 0 in characters; a finding without a place has line 0.
 """
 
 from typing import Any

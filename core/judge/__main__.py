@@ -39,6 +39,8 @@ def main(argv: list[str] | None = None) -> int:
         print(f"{args.file}: {error}", file=sys.stderr)
         return 2
     print(json.dumps(verdict, ensure_ascii=False, indent=2) if args.json else "\n".join(_lines(verdict)))
+    if verdict["error"] and verdict["error"]["kind"] == "judge-failed":
+        return 2
     return 0 if verdict["passed"] else 1
 
 

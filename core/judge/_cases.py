@@ -15,8 +15,11 @@ Sizes = dict[str, int]
 _GENERIC = {
     "B": 4, "L": 5, "Lk": 7, "H": 6, "H_kv": 3, "d_h": 8, "window": 3, "block_size": 3, "d_latent": 12, "d_rope": 10,
 }  # fmt: skip
+# fmt: off
 _OTHERS: dict[str, dict[str, int]] = {
-    "other sizes": dict(B=3, L=9, Lk=4, H=8, H_kv=2, d_h=6, window=4, block_size=2, d_latent=10, d_rope=4),
+    "other sizes": {
+        "B": 3, "L": 9, "Lk": 4, "H": 8, "H_kv": 2, "d_h": 6, "window": 4, "block_size": 2, "d_latent": 10, "d_rope": 4,
+    },
     "B = 1": {"B": 1},
     "L = 1": {"L": 1},
     "H = 1": {"H": 1, "H_kv": 1},
@@ -26,6 +29,7 @@ _OTHERS: dict[str, dict[str, int]] = {
     "block_size ≥ Lk": {"block_size": 10},
     "d_h = L": {"L": 8},
 }
+# fmt: on
 CACHED_L = 13
 CHUNKS = ((5, 7, 1), (1,) * 6, (2, 1, 3), (20, 30))
 
