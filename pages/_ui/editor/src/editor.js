@@ -22,6 +22,7 @@ import { atCursor, findings, place, setFindings } from "./findings.js";
 import { looks } from "./looks.js";
 
 const PAUSE = 300; // ms without typing until the server is told
+const AWAY = 3000; // milliseconds that a page needs at most to go
 const fromServer = Annotation.define();
 
 class Editor {
@@ -43,7 +44,7 @@ class Editor {
     });
     this.onLeave = () => this.keep();
     window.addEventListener("pagehide", this.onLeave);
-    this.onClick = () => this.tell();
+    this.onClick = (event) => void (event.target.closest?.("a") ? this.leave() : this.tell());
     window.addEventListener("click", this.onClick);
     // A key pressed here is for the editor alone: a button of the page may have it, too.
     root.onkeydown = (event) => event.stopPropagation();
@@ -170,18 +171,25 @@ class Editor {
     this.say();
   }
 
-  later() {
+  later(pause = PAUSE) {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => (this.view.composing ? this.later() : this.flush()), PAUSE);
+    this.timer = setTimeout(() => (this.view.composing ? this.later() : this.flush()), pause);
   }
 
   // Where the focus goes on to a button, its click follows so closely that Streamlit may send the two as one message,
   // which reruns what the first of them reruns: the click has to be the first (`onClick`), or else it would be lost.
-  // A link makes no message of that kind, and is the last chance to tell.
+  // Where a link leads away there is nothing to tell: what it tells would take the way's place. The draft is kept.
   left(next) {
+    if (next?.closest("a")) this.leave();
+    else {
+      this.keep();
+      if (this.at !== this.told) this.later();
+    }
+  }
+
+  leave() {
     this.keep();
-    if (next?.closest("a")) this.tell();
-    else if (this.at !== this.told) this.later();
+    if (this.at !== this.told) this.later(AWAY); // if nothing came of it
   }
 
   flush() {

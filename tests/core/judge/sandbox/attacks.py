@@ -161,7 +161,7 @@ while True:
     except BaseException:
         pass""",
     ),
-    ("a matrix product without end", "stopped:timeout", "torch.ones(20000, 6000) @ torch.ones(6000, 20000)"),
+    ("a matrix product without end", "stopped:timeout", "torch.ones(9000, 12000) @ torch.ones(12000, 9000)"),
     (
         "sleeps in __init__",
         "stopped:timeout",
