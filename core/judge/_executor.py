@@ -8,6 +8,7 @@ lists, strings, numbers and tensors alone. Actions, by their "do":
     weights  {of, values}: writes parameters by name
     call     {of, as, args, kwargs, …}: calls it; the reply has the output, and what else was asked for:
              "grads", the "trace", the arguments as they are "after" the call
+    walk     {of, args, axes, sizes}: calls it; the reply has the whole trace, for `core.trace.portable.load`
 
 An action that fails replies ``{"error": {type, text, line, …}}``. What is expected is never known here: numbers are
 compared by the grader, in another process.
@@ -21,10 +22,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from core.errors import preload
+from core.errors import BadInput, preload
 from core.judge._edits import Births, Edited
 from core.judge._tape import describe_trace
 from core.trace import record
+from core.trace.portable import dump
 
 preload("trace")  # the sandbox reads no files
 FILENAME = "<submission>"
@@ -45,7 +47,9 @@ class Executor:
         return {"replies": [self._safely(action) for action in request["actions"]]}
 
     def _safely(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        does = {"load": self._load, "make": self._make, "weights": self._weights, "call": self._call}[action["do"]]
+        does = {
+            "load": self._load, "make": self._make, "weights": self._weights, "call": self._call, "walk": self._walk,
+        }[action["do"]]  # fmt: skip
         try:
             return does(action)
         except (Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:  # noqa: BLE001  whatever it is
@@ -70,6 +74,9 @@ class Executor:
             return {"error": {"type": "NotAModule", "text": type(made).__name__, "line": None}}
         dtype = getattr(torch, action["dtype"])
         hidden = dict(hidden_tensors(made))
+        if any(not tensor.requires_grad for tensor in hidden.values()):  # weights, or a table that is always the same?
+            again = dict(hidden_tensors(self._callable(*action["args"])))
+            hidden = {name: t for name, t in hidden.items() if t.requires_grad or not torch.equal(t, again[name])}
         born = births.lines({**dict(made.named_parameters()), **hidden})
         made.to(dtype=dtype, device=action.get("device", "cpu"))
         for tensor in hidden.values():
@@ -139,6 +146,23 @@ class Executor:
         if trace.error is not None:
             reply["error"] = describe_error(trace.error, trace)
         return trace.result
+
+    def _walk(self, action: Mapping[str, Any]) -> dict[str, Any]:
+        function = self._made[action["of"]] if action["of"] else self._callable
+        torch.manual_seed(0)  # this process is the submission's alone
+        with torch.no_grad():
+            trace = record(
+                function, *action["args"], axes=action["axes"], sizes=action["sizes"], keep_values=True,
+                sources={FILENAME: self._source},
+            )  # fmt: skip
+        try:
+            told = dump(trace)
+        except BadInput as refusal:
+            return {"refused": {"code": refusal.code, "params": {k: str(v) for k, v in refusal.params.items()}}}
+        for step in told["steps"]:
+            if any(value.dtype == torch.complex128 for value in step["values"]):  # which the wire does not take
+                step["values"] = []
+        return {"walk": told}
 
 
 @contextlib.contextmanager
