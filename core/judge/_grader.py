@@ -5,11 +5,13 @@ import sys
 import time
 import traceback
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 from core.judge._cases import Draw
 from core.judge._examine import Examination
 from core.judge._subject import Garbled, Subject
+from core.judge._walk import walk as walked
 from core.judge.diagnose import diagnose, last_alike, prepare
 from core.judge.sandbox import Limits, Stopped, start
 from core.judge.verdict import check_words, error_words, finding_words, words
@@ -20,12 +22,17 @@ MOST_CHARACTERS = 40_000
 __all__ = ["MOST_CHARACTERS", "grade", "prepare"]
 
 
-def grade(problem: str, source: str, *, seed: int | None = None) -> dict[str, Any]:
-    """The verdict as plain data, both languages inside; see `core.judge`.
+def grade(
+    problem: str, source: str, *, seed: int | None = None, walk: Mapping[str, int] | None = None
+) -> dict[str, Any]:
+    """The verdict as plain data, both languages inside; see `core.judge`. With `walk`, which are sizes, no verdict but
+    what `core.judge._walk` tells of one call.
 
     `seed` draws inputs and weights again as they were; without one nobody can know them beforehand. Raises BadInput
     for an unknown problem.
     """
+    if walk is not None:
+        return walked(problem, source, walk)
     began = time.monotonic()
     contract = reference(problem)
     verdict: dict[str, Any] = {

@@ -125,6 +125,10 @@ class Subject:
         reply = self._ask(do="call", of=made.key, args=given, kwargs=kwargs, **{"as": name}, **options)
         return Call(reply, name)
 
+    def walk(self, made: Made, args: Sequence[Any], **named: Any) -> dict[str, Any]:
+        """The reply to the executor's "walk", unchecked: "walk", "refused" or "error"."""
+        return self._ask(do="walk", of=made.key, args=list(args), **named)
+
     def _ask(self, **action: Any) -> dict[str, Any]:
         reply = self._session.ask({"actions": [action]}, seconds=self._seconds)
         try:
