@@ -17,24 +17,18 @@ The submission runs in a sandbox (`core.judge.sandbox` says what that holds back
 never enters its process: the grader compares tensors. What only the submission can tell of itself, such as the names of
 its parameters, it could lie about; the numbers it could not.
 
-A verdict is plain data, every text in both languages (``{"en": …, "zh": …}``)::
-
-    {"problem", "passed", "checks": [{"id", "passed", "title", "detail"}],
-     "findings": [{"pitfall", "line", "end_line", "col", "end_col", "confidence", "proof", "message"}],
-     "error": None | {"kind", "line", "message"}, "divergence": None | text,
-     "trace": [steps of the first call], "seconds", "printed"}
-
-Lines count from 1, columns from 0 in characters; a finding without a place has line 0.
+A `Verdict` is plain data, every text in both languages; `core.judge.told` has its form.
 """
 
-from typing import Any
+from typing import cast
 
 from core.judge.client import Judge
+from core.judge.told import Verdict
 
-__all__ = ["Judge", "judge"]
+__all__ = ["Judge", "Verdict", "judge"]
 
 
-def judge(problem: str, source: str) -> dict[str, Any]:
+def judge(problem: str, source: str) -> Verdict:
     """One verdict, from a worker of its own. Whoever wants several keeps a `Judge`.
 
     Raises BadInput for an unknown problem.
@@ -43,4 +37,4 @@ def judge(problem: str, source: str) -> dict[str, Any]:
 
     reference(problem)
     with Judge() as own:
-        return own.judge(problem, source)
+        return cast(Verdict, own.judge(problem, source))
