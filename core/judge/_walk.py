@@ -155,24 +155,27 @@ def _parting(own: Trace, beside: Trace) -> tuple[list[int], int | None]:
         same = [
             i for i, other in enumerate(known) if numbers is not None and other is not None and _close(numbers, other)
         ]
-        at = next((i for i in same if i >= at), same[-1]) if same else at
+        arranged = [i for i in same if _arranged_alike(value, values[i])]
+        named = [i for i in arranged or same if beside[i].op == step.op] or arranged or same
+        at = next((i for i in named if i >= at), named[-1]) if named else at
         pairs.append(at)
         alike.append(bool(same) or numbers is None)
     if own.error is None and alike[-1] and _ends_alike(own, beside):
         return pairs, None
     computed = [step.index for step in own if step.kind == "compute" and _value(step) is not None]
     last = max((i for i in computed if alike[i]), default=-1)
-    departed = next((i for i in computed if i > last), len(own) - 1)
-    if departed > last + 1 or own[departed].error is None:
-        arrangements = [value for value in values if value is not None]
-        departed = _blamed(own, departed, arrangements)
-    return pairs, departed
+    departed = next((i for i in computed if i > last), None)
+    if departed is None:
+        if own.error is not None:  # raised by a step, or between steps
+            return pairs, None if own[-1].error is None else len(own) - 1
+        departed = len(own) - 1
+    arrangements = [other for other in values if other is not None]
+    return pairs, _blamed(own, departed, arrangements)
 
 
 def _ends_alike(own: Trace, beside: Trace) -> bool:
     """Whether what is made last is the same in the reference, arranged alike: a merge may be all that is wrong."""
-    value, others = _value(own[-1]), map(_value, beside)
-    return value is not None and any(o is not None and o.shape == value.shape and _close(value, o) for o in others)
+    return any(_arranged_alike(_value(own[-1]), _value(step)) for step in beside)
 
 
 def _blamed(own: Trace, departed: int, arrangements: list[Tensor]) -> int:
@@ -183,7 +186,7 @@ def _blamed(own: Trace, departed: int, arrangements: list[Tensor]) -> int:
         value = None if step is None else _value(step)
         if step is None or value is None or step.kind == "compute" or step.index >= departed:
             continue
-        if not any(value.shape == other.shape and _close(value, other) for other in arrangements):
+        if not any(_arranged_alike(value, other) for other in arrangements):
             blamed = min(blamed, step.index)
             states.extend(state for state in step.inputs if _place(state) not in map(_place, step.outputs))
     return blamed
@@ -197,6 +200,10 @@ def _value(step: Step) -> Tensor | None:
     """What a step made, where that is real numbers."""
     value = None if step.output is None else step.output.value
     return value if value is not None and value.is_floating_point() else None
+
+
+def _arranged_alike(one: Tensor | None, other: Tensor | None) -> bool:
+    return one is not None and other is not None and _close(one, other)
 
 
 def _sorted(value: Tensor) -> Tensor:

@@ -101,6 +101,23 @@ def test_a_run_that_raises_is_a_trace_that_says_why(judge: Judge) -> None:
     assert own.error_source.line == 17
 
 
+def test_a_run_that_ends_between_two_steps_has_departed_nowhere(judge: Judge) -> None:
+    source = RIGHT.replace("merged = ", "merged = missing + ")
+    told = walked(judge, source)
+    assert told["error"] is told["parts_at"] is None
+    assert str(own_of(told, source).error) == "name 'missing' is not defined"
+
+
+def test_beside_each_arrangement_is_the_references_own(judge: Judge) -> None:
+    told = walked(judge, RIGHT)
+    own = own_of(told, RIGHT)
+    changed = unchanged("mha")
+    beside = load(told["reference"], sources={changed.filename: changed.source})
+    turned = next(step for step in own if step.source.text == "out.transpose(1, 2)")
+    assert beside[told["pairs"][turned.index]].op == "transpose"
+    assert told["pairs"][turned.index] > told["pairs"][turned.index - 1]
+
+
 @pytest.mark.parametrize("problem", [one.id for one in problems()])
 def test_every_problems_reference_walks_beside_itself(judge: Judge, problem: str) -> None:
     told = walked(judge, unchanged(problem).source, problem)
