@@ -1,4 +1,4 @@
-"""Shape walk: step through a real run, tensor by tensor, or through a mistake beside the right code."""
+"""Shape walk: step through a real run, tensor by tensor; through a mistake beside the right code; through own code."""
 
 from functools import partial
 
@@ -6,16 +6,22 @@ import streamlit as st
 
 from core.errors import BadInput
 from pages._ui import cache, chrome
-from pages._ui.walk import mistake_view, view
+from pages._ui.walk import mistake_view, own, view
 from pages._ui.walk.stepper import stepped
 
 chrome.heading("shape_walk")
 chosen = mistake_view.chosen()
+setup, draft = None, None
 with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
-    setup = view.setup_choice() if chosen == mistake_view.NONE else None
-    mistake_view.switch()
+    if own.source_choice() == own.OWN:
+        draft = own.setup_choice()
+    else:
+        setup = view.setup_choice() if chosen == mistake_view.NONE else None
+        mistake_view.switch()
 try:
-    if setup is not None:
+    if draft is not None:
+        own.page(draft)
+    elif setup is not None:
         trace = cache.walk(setup)
         stepped(partial(view.walk, trace), last=len(trace), beside=view.colour_choice)
     else:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from core.lm.model import Attention, Model
     from core.trace import Trace
     from pages._ui.walk.mistakes import Mistake
+    from pages._ui.walk.owned import Setup as OwnSetup
+    from pages._ui.walk.owned import Walked
     from pages._ui.walk.runs import Setup
 
 
@@ -34,6 +36,14 @@ def mistake(pitfall_id: str) -> "Mistake":
     from pages._ui.walk.mistakes import run
 
     return run(pitfall_id)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def own_walk(setup: "OwnSetup") -> "Walked":
+    """A person's code walked; the same code is run once. What there is to say instead is raised, and not kept."""
+    from pages._ui.walk.owned import walk
+
+    return walk(judge(), setup)
 
 
 @st.cache_data(max_entries=1, show_spinner=False)

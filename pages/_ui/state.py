@@ -22,6 +22,7 @@ MAPS_SAMPLE, MAPS_GRID, MAPS_TABLE = "maps_sample", "maps_grid", "maps_table"
 LAB_SHAPE, LAB_CHAIN, LAB_VIEW, LAB_AXIS = "shape", "chain", "view", "axis"
 CODING_PROBLEM, CODING_MODE, CODING_MISTAKES, CODING_SEED = "problem", "mode", "mistakes", "seed"
 WALK_COLOUR, WALK_MISTAKE, WALK_HOOD = "colour", "mistake", "hood"
+WALK_SOURCE, WALK_BESIDE, WALK_OF = "source", "beside", "walk_of"
 WALK_KIND, WALK_STEP, WALK_PLAYING, WALK_TICK = "attention", "step", "walk_playing", "walk_tick"
 WALK_SIZES = {"B": "B", "L": "L", "Lk": "Lk", "d_model": "d_model", "n_heads": "H", "n_kv_heads": "H_kv"}
 

@@ -94,6 +94,12 @@ def chosen() -> Room:
     return Room(asked, draw(asked.id, int(seed), int(count)), f"coding_{asked.id}_{count}_{seed}")
 
 
+def written(problem_id: str) -> str:
+    """The text that one has written to a problem so far; empty where there is only its starter, or nothing yet."""
+    text = str(state.get(f"coding_{problem_id}_text", ""))
+    return "" if text == problem(problem_id).starter else text
+
+
 def another() -> None:
     """Another broken solution of the same problem. A callback."""
     now = state.get(state.CODING_SEED, "")

@@ -5,21 +5,29 @@ from typing import Any
 
 import streamlit as st
 
-from pages._ui.coding.judging import Verdict
+from pages._ui.coding.choosing import Room
+from pages._ui.coding.judging import Judged, named
 from pages._ui.i18n import t
 from pages._ui.text import chip, table
 
+WALK = "coding_walk"
 MOST = 80  # rows; a loop over tokens makes thousands
 LONGEST = 44  # characters of a step's source
 
 
-def own_run(verdict: Verdict) -> None:
+def own_run(room: Room, judged: Judged) -> None:
     """The first call of the submission, step by step; nothing where it did not come so far.
 
-    All that is drawn of a run is drawn here, from the verdict alone.
+    A list of the verdict's steps, or where one wants it the walk of them beside the reference, which shows where they
+    part: not in a task to repair before its mistakes may be told.
     """
-    steps = verdict["trace"]
+    steps = judged.verdict["trace"]
     if not steps:
+        return
+    if named(room) and st.toggle(t("coding.walk"), key=WALK, persist_state="session"):
+        from pages._ui.walk import own  # which brings torch with it
+
+        own.below_verdict(room.problem.id, judged.source)
         return
     with st.container(border=True):
         columns = ("line", "op", "shape", "kind", "stride")

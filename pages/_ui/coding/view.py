@@ -57,7 +57,7 @@ def room() -> None:
             helping.hints(chosen)
         helping.rules(chosen, unfolded=judged is None)
     if judged is not None:
-        steps.own_run(judged.verdict)
+        steps.own_run(chosen, judged)
     helping.solution(chosen)
     if chosen.task is None:
         helping.follow_ups(chosen)

@@ -39,12 +39,21 @@ def _holds(outer: Source, inner: Source) -> bool:
 def _function(source: Source, step: Step) -> str:
     lines = source.function_text.splitlines()
     rows = [_row(line, source.first_line + i, source, step) for i, line in enumerate(lines)]
-    tree = ast.parse(textwrap.dedent(source.function_text)).body[0]
-    if not isinstance(tree, ast.FunctionDef):  # a lambda's line: shown whole
+    tree = _function_in(textwrap.dedent(source.function_text))
+    if tree is None:  # a lambda's line: shown whole
         return "".join(rows)
     body = tree.body[1:] if ast.get_docstring(tree) is not None else tree.body
     signature = f'<div class="hw-def"><s></s><span>def {html.escape(tree.name)}(…):</span></div>'
     return signature + "".join(rows[body[0].lineno - 1 :])
+
+
+def _function_in(text: str) -> ast.FunctionDef | None:
+    """The function that the text is, if it is one."""
+    try:
+        first, *_ = ast.parse(text).body or [None]
+    except SyntaxError:
+        return None
+    return first if isinstance(first, ast.FunctionDef) else None
 
 
 def _row(line: str, number: int, source: Source, step: Step) -> str:

@@ -3,10 +3,9 @@
 import streamlit as st
 
 from core import pitfalls
-from core.errors import Explained
 from core.quiz import load_bank
 from core.trace import Step, Trace
-from pages._ui import cache, chrome, links, state
+from pages._ui import cache, links, state
 from pages._ui.i18n import lang, t
 from pages._ui.text import chip, write
 from pages._ui.walk import parts
@@ -100,23 +99,22 @@ def compare(mistake: Mistake, step: int) -> None:
     ):
         with column:
             st.markdown(f"**{t(f'walk.mistake.{side}')}**")
-            _side(trace, step_of(trace, index), by)
+            one_side(trace, step_of(trace, index), by)
     with st.container(border=True):
         st.html(f"<strong>{t('walk.map')}</strong>{parts.legend()}")
-        pair_map(mistake.right, mistake.wrong, mistake.at, index)
+        heads = (t("walk.mistake.right"), t("walk.mistake.wrong"))
+        pair_map(mistake.right, mistake.wrong, mistake.at, index, heads)
 
 
-def _side(trace: Trace | None, step: Step | None, by: ColourBy) -> None:
+def one_side(trace: Trace | None, step: Step | None, by: ColourBy) -> None:
+    """One step of one of two walks: its tensors, its memory, and its place in the source."""
     if trace is None or step is None:
         st.caption(t("walk.mistake.ended"))
         return
     with st.container(border=True):
         st.html(parts.told(step, by))
-        if step.error is not None:
-            st.code(f"{type(step.error).__name__}: {step.error}", None, wrap_lines=True)
-            if isinstance(step.explanation, Explained):
-                chrome.teach(step.explanation)
-        if step.output is not None:
+        parts.raised(step)
+        if step.output is not None and step.output.storage >= 0:
             st.html(parts.memory_strips(step.output, step, by))
     st.html(listing(trace, step))
 

@@ -2,8 +2,11 @@
 
 import html
 
+import streamlit as st
+
 from core.markup import parse
 from core.trace import Step, TensorState, view_legality
+from pages._ui import chrome
 from pages._ui.i18n import t
 from pages._ui.text import chip
 from pages._ui.walk import memory, picture
@@ -66,6 +69,15 @@ def _spoken(tensor: TensorState) -> str:
 def told(step: Step, by: ColourBy) -> str:
     """A step in one piece: its title, its tensors before and after, its story."""
     return f'{title(step)}{change(step, by)}<p class="hw-story">{_marked_up(story(step))}</p>'
+
+
+def raised(step: Step) -> None:
+    """The exception that ended the run at a step, and why; nothing where there is none."""
+    if step.error is None:
+        return
+    st.code(f"{type(step.error).__name__}: {step.error}", None, wrap_lines=True)
+    if step.explanation is not None:
+        chrome.teach(step.explanation)
 
 
 def _marked_up(text: str) -> str:

@@ -8,9 +8,11 @@ import numpy as np
 from PIL import Image
 
 from core.trace import TensorState
+from pages._ui.i18n import t
 
 _WIDEST = 190  # CSS pixels that one tensor may take, so that before and after stand side by side
 _TALLEST = 960  # as far as cells of one pixel allow: many large blocks are drawn smaller
+_MOST = 128  # blocks; of more, the first are drawn
 _CELL = 16  # of one element, where there is room
 _GAPS_FROM = 5  # CSS pixels an element: from here on there is room for a gap
 
@@ -23,8 +25,9 @@ def blocks(state: TensorState, colours: np.ndarray, alt: str, label: str = "") -
     while colours.ndim < 4:  # a vector is one row, a matrix one block
         colours = colours[None]
     colours = colours.reshape(-1, *colours.shape[-3:])  # (blocks, rows, columns, 3)
-    columns = colours.shape[2]
-    across = state.shape[-3] if len(state.shape) >= 4 else 1
+    left_out = len(colours) - _MOST
+    colours, columns = colours[:_MOST], colours.shape[2]
+    across = min(state.shape[-3], _MOST) if len(state.shape) >= 4 else 1
     in_a_row = min(across, 4 if across * columns <= _WIDEST else 2)  # wide blocks go on in the next row
     cell = max(1, min(_CELL, (_WIDEST - 10 * in_a_row) // (in_a_row * columns)))
     while cell > 1 and _height(len(colours), across, *colours.shape[1:3], cell) > _TALLEST:
@@ -35,7 +38,8 @@ def blocks(state: TensorState, colours: np.ndarray, alt: str, label: str = "") -
         drawn.append(f"<figure>{caption}{_image(block, cell, alt if i == 0 else '')}</figure>")
     groups = [drawn[i : i + across] for i in range(0, len(drawn), across)]
     row = f'<div style="max-width:{max(_WIDEST, in_a_row * (columns * cell + 10))}px">'
-    return '<div class="hw-tensor">' + "".join(f"{row}{''.join(group)}</div>" for group in groups) + "</div>"
+    more = f'<div class="hw-mute hw-small">{t("walk.more_blocks", count=left_out)}</div>' if left_out > 0 else ""
+    return '<div class="hw-tensor">' + "".join(f"{row}{''.join(group)}</div>" for group in groups) + more + "</div>"
 
 
 def _height(count: int, across: int, rows: int, columns: int, cell: int) -> int:

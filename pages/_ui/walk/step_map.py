@@ -11,6 +11,8 @@ from pages._ui.i18n import t
 from pages._ui.text import table
 from pages._ui.walk.parts import shape_chip, tag
 
+Steps = Trace | Sequence[Step | None]
+
 # The table is the project's own HTML, everything in it escaped where it was made. It stays as it is from step to step,
 # so that the browser only moves the lit row.
 _COMPONENT = st.components.v2.component(
@@ -35,19 +37,25 @@ export default function ({ data, parentElement, setTriggerValue }) {
 )
 
 
-def step_map(trace: Trace, current: int) -> None:
-    """Show the list, the step at index `current` lit; choosing a row moves the walk there."""
+def step_map(trace: Trace, current: int, parting: int | None = None) -> None:
+    """Show the list, the step at index `current` lit; choosing a row moves the walk there.
+
+    The step at index `parting`, if there is one, is marked.
+    """
     columns = ("step", "line", "name", "op", "shape", "kind", "stride")
-    _mount("walk_map", [t(f"walk.column.{column}") for column in columns], [_row(step) for step in trace], current)
+    _mount(
+        "walk_map", [t(f"walk.column.{column}") for column in columns], [_row(step, parting) for step in trace], current
+    )
 
 
-def pair_map(right: Trace | None, wrong: Trace | None, parting: int, current: int) -> None:
-    """The same for two walks side by side; the step at index `parting`, at which they part, is marked."""
+def pair_map(
+    right: Steps | None, wrong: Steps | None, parting: int | None, current: int, heads: tuple[str, str]
+) -> None:
+    """The same for two walks side by side, under `heads`; `parting` is where they part."""
     rows = []
     for i in range(max(len(right or ()), len(wrong or ()))):
-        sign = f' <span class="hw-tag hw-part">{t("walk.mistake.part")}</span>' if i == parting else ""
-        rows.append((_go(i) + sign, _brief(right, i), _brief(wrong, i)))
-    _mount("walk_pair", [t("walk.column.step"), t("walk.mistake.right"), t("walk.mistake.wrong")], rows, current)
+        rows.append((_go(i, parting), _brief(right, i), _brief(wrong, i)))
+    _mount("walk_pair", [t("walk.column.step"), *heads], rows, current)
 
 
 def _mount(key: str, head: Sequence[str], rows: Sequence[Sequence[str]], current: int) -> None:
@@ -62,13 +70,14 @@ def _mount(key: str, head: Sequence[str], rows: Sequence[Sequence[str]], current
     _COMPONENT(data={"table": table(head, rows), "lit": current}, key=key, on_step_change=go)
 
 
-def _go(index: int) -> str:
-    return f'<button type="button">{index + 1}</button>'
+def _go(index: int, parting: int | None) -> str:
+    sign = f' <span class="hw-tag hw-part">{t("walk.mistake.part")}</span>' if index == parting else ""
+    return f'<button type="button">{index + 1}</button>{sign}'
 
 
-def _row(step: Step) -> tuple[str, ...]:
+def _row(step: Step, parting: int | None) -> tuple[str, ...]:
     return (
-        _go(step.index),
+        _go(step.index, parting),
         str(step.source.line),
         f'<span class="hw-mono">{html.escape(step.name or "")}</span>',
         f'<span class="hw-mono">{html.escape(step.op)}</span>',
@@ -78,10 +87,10 @@ def _row(step: Step) -> tuple[str, ...]:
     )
 
 
-def _brief(trace: Trace | None, index: int) -> str:
-    """A step in one cell; empty where the walk has ended by then."""
-    if trace is None or index >= len(trace):
+def _brief(trace: Steps | None, index: int) -> str:
+    """A step in one cell; empty where the walk has ended by then, or does nothing like it."""
+    step = trace[index] if trace is not None and index < len(trace) else None
+    if step is None:
         return ""
-    step = trace[index]
     shape = shape_chip(step.output) if step.output else ""
     return f'<div class="hw-brief"><span class="hw-mono">{html.escape(step.op)}</span>{shape}{tag(step)}</div>'

@@ -1,5 +1,7 @@
 """The walk as it stands on the page: controls, source, tensors before and after, memory, and the map of all steps."""
 
+from collections.abc import Mapping, Sequence
+
 import streamlit as st
 
 from core.trace import Trace
@@ -7,7 +9,7 @@ from pages._ui import state
 from pages._ui.i18n import t
 from pages._ui.walk.colours import COLOUR_BY, ColourBy
 from pages._ui.walk.listing import listing
-from pages._ui.walk.parts import legend, memory_strips, told
+from pages._ui.walk.parts import legend, memory_strips, raised, told
 from pages._ui.walk.runs import DEFAULTS, KINDS, LABELS, LIMITS, SIZES, Setup
 from pages._ui.walk.step_map import step_map
 
@@ -24,16 +26,24 @@ def setup_choice() -> Setup:
         default=KINDS[0],
     )
     kind = state.choice(state.WALK_KIND, KINDS, KINDS[0])
-    sizes = dict(DEFAULTS)
-    for name in SIZES[kind]:
+    sizes = DEFAULTS | sizes_choice(SIZES[kind])
+    hood = st.toggle(t("walk.hood"), key=state.WALK_HOOD, bind="query-params", help=t("walk.hood.help"))
+    return Setup(kind, **sizes, under_the_hood=bool(hood))
+
+
+def sizes_choice(names: Sequence[str], limits: Mapping[str, tuple[int, int]] = LIMITS) -> dict[str, int]:
+    """The sizes called `names`. Draws into the row that is open."""
+    sizes = {}
+    for name in names:
         key = state.WALK_SIZES[name]
-        low, high = LIMITS[name]
+        low, high = limits[name]
+        if state.get(key, low) > high:  # chosen where more is allowed
+            state.put(key, high)
         st.number_input(
             key, low, high, DEFAULTS[name], key=key, bind="query-params", width=66 if name == "d_model" else 54
         )
         sizes[name] = state.whole_number(key, low, high, DEFAULTS[name])
-    hood = st.toggle(t("walk.hood"), key=state.WALK_HOOD, bind="query-params", help=t("walk.hood.help"))
-    return Setup(kind, **sizes, under_the_hood=bool(hood))
+    return sizes
 
 
 def colour_choice() -> None:
@@ -55,8 +65,11 @@ def colour() -> ColourBy:
     return state.choice(state.WALK_COLOUR, COLOUR_BY, COLOUR_BY[0])
 
 
-def walk(trace: Trace, number: int) -> None:
-    """One step of a trace, from 1: source, tensors before and after, memory, and where it stands among all steps."""
+def walk(trace: Trace, number: int, parting: int | None = None) -> None:
+    """One step of a trace, from 1: source, tensors before and after, memory, and where it stands among all steps.
+
+    The step at index `parting`, if there is one, is marked as that at which the run departs from the right one.
+    """
     step = trace[number - 1]
     by = colour()
     source, tensors = st.columns([9, 10], gap="small")
@@ -65,9 +78,10 @@ def walk(trace: Trace, number: int) -> None:
     with tensors:
         with st.container(border=True):
             st.html(told(step, by))
-        if step.output is not None:
+            raised(step)
+        if step.output is not None and step.output.storage >= 0:
             with st.container(border=True):
                 st.html(memory_strips(step.output, step, by))
     with st.container(border=True):
         st.html(f"<strong>{t('walk.map')}</strong>{legend()}")
-        step_map(trace, step.index)
+        step_map(trace, step.index, parting)
