@@ -90,7 +90,7 @@ def test_values_cross_the_border_of_the_sandbox_and_once_more():
             assert all(
                 same(x.value, y.value) for x, y in zip((*a.inputs, *a.outputs), (*b.inputs, *b.outputs), strict=True)
             )
-    assert direct[-1].output.value is not None
+    assert direct.steps[-1].outputs[0].value is not None
     assert not [key for key in json.dumps(dump(direct, values=False)).split('"') if key in ("value", "values")]
 
 
@@ -99,6 +99,8 @@ def test_a_run_that_raised_keeps_its_explanation_and_its_place():
     there = load(json.loads(json.dumps(dump(direct, values=False))), sources={FILENAME: SOURCE})
     assert facts(there[-1]) == facts(direct[-1])
     assert direct.explanation is not None
+    assert there.explanation is not None
+    assert there.error_source is not None
     assert direct.explanation.code == "trace.view-after-turn"
     for lang in ("en", "zh"):
         assert there.explanation.parts(lang) == direct.explanation.parts(lang)
