@@ -22,7 +22,7 @@ app: .venv/.app
 
 test: .venv/.dev .venv/.browser
 	@$(RUN) -m core.lm fetch || echo 'headwise: tests that need the models are left out'
-	OMP_NUM_THREADS=1 $(RUN) -m pytest -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 $(RUN) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 check: .venv/.dev
 	.venv/bin/ruff format --check .

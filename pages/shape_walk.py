@@ -9,11 +9,14 @@ from pages._ui import cache, chrome
 from pages._ui.walk import mistake_view, own, view
 from pages._ui.walk.stepper import stepped
 
-chrome.heading("shape_walk")
+with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+    with st.container(width="content"):
+        chrome.heading("shape_walk")
+    source = own.source_choice()
 chosen = mistake_view.chosen()
 setup, draft = None, None
 with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
-    if own.source_choice() == own.OWN:
+    if source == own.OWN:
         draft = own.setup_choice()
     else:
         setup = view.setup_choice() if chosen == mistake_view.NONE else None

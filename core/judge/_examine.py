@@ -15,7 +15,7 @@ from torch import Tensor
 from core.judge import _cases
 from core.judge._compare import TOLERANCE, Fault, difference, fault_of, raised
 from core.judge._oracle import Oracle, Roles, right, slots_of
-from core.judge._roles import Assignment, Tensors, assignments, take
+from core.judge._roles import Assignment, Slot, Tensors, assignments, take
 from core.judge._subject import Call, Made, Subject
 
 _FLOAT32 = 2e-6  # relative: what a float32 in between leaves
@@ -59,6 +59,8 @@ class Examination:
     first: Trial | None = None
     assignment: Assignment | None = None
     masked: list[Trial] = field(default_factory=list)
+    roles_tried: dict[tuple[Slot, ...], list[Roles]] = field(default_factory=dict)
+    """The ways that a diagnosis tries, of the roles that a variant has."""
     tolerance: float = TOLERANCE
     """Wider where the code computes something in float32 on purpose, as softmaxes of half precision code do."""
     only_first: bool = False

@@ -1,7 +1,7 @@
 """The reference with a submission's own weights: what it would compute if it were right."""
 
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -78,7 +78,7 @@ def _compiled(changed: Changed) -> Any:
     return _run(changed.source, changed.filename, changed.reference.call)
 
 
-@cache
+@lru_cache(maxsize=2048)
 def _run(source: str, filename: str, call: str) -> Any:
     namespace: dict[str, Any] = {"__name__": filename.strip("<>")}
     exec(compile(source, filename, "exec"), namespace)  # the catalogue's own text, never a submission's

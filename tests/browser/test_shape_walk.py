@@ -82,11 +82,18 @@ def box_of(place: Locator) -> FloatRect:
     return box
 
 
+TOUCHING = """() => {
+    const foot = document.querySelector(".hw-arrows .hw-jump").getBoundingClientRect().bottom
+    return Math.abs(document.querySelectorAll(".hw-row i")[1].getBoundingClientRect().top - foot) < 3
+}"""
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_an_arrow_points_at_the_neighbour(visit: Open, width: int) -> None:
     page = visit(viewport={"width": width, "height": 844}).open("/shape_walk?lang=en&attention=GQA&step=6")
     cells, arrows = page.locator(".hw-row i"), page.locator(".hw-arrows .hw-jump")
     expect(arrows).to_have_count(3)
+    page.wait_for_function(TOUCHING)  # the rows above may still be finding their places
     for i, stride in enumerate((1, 4, 8)):  # d_h, H_kv, L
         arrow, cell = box_of(arrows.nth(i)), box_of(cells.nth(stride))
         assert cell["x"] < arrow["x"] + arrow["width"] - 5 < cell["x"] + cell["width"]  # its head's point

@@ -1,7 +1,7 @@
 """A pitfall located in a submission."""
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from core.judge.diagnose.tape import Span
 
@@ -10,12 +10,11 @@ from core.judge.diagnose.tape import Span
 class Finding:
     """`proof` says how we know: "match" (the catalogue's mistake, run on the submission's own weights, gives its very
     output), "edit" (run once more with that step changed, it is right), "check" (the check itself shows it), "error"
-    (the same error at the same kind of step), "trace" (the run's steps show it). `extra` goes into the words."""
+    (the same error at the same kind of step), "trace" (the run's steps show it)."""
 
     pitfall: str
     span: Span | None
     proof: Literal["match", "edit", "check", "error", "trace"]
-    extra: dict[str, Any] = field(default_factory=dict)
 
     @property
     def confidence(self) -> str:

@@ -17,7 +17,7 @@ from core.judge import _cases
 from core.judge._compare import difference
 from core.judge._examine import Examination, Trial, with_roles
 from core.judge._oracle import Oracle, Roles, slots_of
-from core.judge._roles import Slot
+from core.judge._roles import Slot, take
 from core.pitfalls import REFERENCES, Changed, Entry, Form, catalogue, change, reference
 
 _ROLES_TRIED = 3
@@ -199,23 +199,20 @@ def _roles(exam: Examination, slots: tuple[Slot, ...]) -> list[Roles]:
     assert exam.base is not None
     usual = slots == slots_of(exam.problem, exam.base.sizes)
     if usual and exam.assignment:
-        from core.judge._roles import take
-
         roles = take(exam.assignment, exam.base.tensors, slots)
         return [roles] if roles is not None else []
-    key = f"roles {slots}"
-    known: dict[str, list[Roles]] = exam.__dict__.setdefault("known_roles", {})
-    if key not in known:
+    known = exam.roles_tried
+    if slots not in known:
         kinds: dict[tuple[str, ...], int] = {}
-        known[key] = []
+        known[slots] = []
         for i, (assignment, roles) in enumerate(with_roles(exam.base.tensors, slots)):
             kind = tuple(recipe.kind for recipe in assignment.values())
             kinds[kind] = kinds.get(kind, 0) + 1
             if i < _ROLES_TRIED or kinds[kind] == 1:  # the likeliest, and the likeliest of every layout
-                known[key].append(roles)
-        if not known[key]:
-            known[key] = _without_output(exam, slots)
-    return known[key]
+                known[slots].append(roles)
+        if not known[slots]:
+            known[slots] = _without_output(exam, slots)
+    return known[slots]
 
 
 def _without_output(exam: Examination, slots: tuple[Slot, ...]) -> list[Roles]:

@@ -23,7 +23,7 @@ OURS, OWN = SOURCES = ("ours", "own")
 
 
 def source_choice() -> str:
-    """Whose code is walked through. Draws into the row that is open."""
+    """Whose code is walked through."""
     state.linked(state.WALK_SOURCE, SOURCES, OURS)
     st.segmented_control(
         t("walk.source"),
@@ -31,6 +31,7 @@ def source_choice() -> str:
         format_func=lambda source: t(f"walk.source.{source}"),
         key=state.WALK_SOURCE,
         required=True,
+        label_visibility="collapsed",
         on_change=state.forget,
         args=(state.WALK_STEP,),
         persist_state="session",
