@@ -87,6 +87,7 @@ class Examination:
             return
         self._bad_arguments()
         self._masks()
+        self._future()
         if self.assignment is not None:
             self._sizes()
             self._reuse()
@@ -230,6 +231,19 @@ class Examination:
         seen = ~hidden if at == 0 else torch.ones(source.shape[0], call.out.shape[1], dtype=torch.bool)
         out, before = call.out, trial.call.out
         self._add("hidden", difference(out[seen], before[seen]) if at == 0 else difference(out, before))
+
+    def _future(self) -> None:
+        """Where the problem is causal, another last token leaves what comes before it as it is."""
+        base = self.base
+        assert base is not None
+        if self.problem not in ("causal", "sliding_window") and not self.reference.cached:
+            return
+        (x,) = self.subject.draw.inputs(self.reference, base.sizes)
+        other = torch.cat((x[:, :-1], x[:, -1:] + 1.0), dim=1)
+        one, two = self.call(base, [x]).out, self.call(base, [other]).out
+        if one is not None and two is not None and one.shape == two.shape == x.shape:
+            fault = difference(two[:, :-1], one[:, :-1], self.tolerance)
+            self._add("future", fault)
 
     def _sizes(self) -> None:
         worst: tuple[Fault, str] | None = None

@@ -44,3 +44,9 @@ def test_what_is_said_to_be_unseen_is(name: str) -> None:
     entry, form = next(param.values for param in FORMS if param.id == name)
     changed = apply(entry, form=form.name)
     assert judge_here(changed.reference.problem, changed.source).passed, f"take {name} out of core/judge/unseen.py"
+
+
+@pytest.mark.parametrize("id", ["causal-missing", "causal-wrong-triangle"])
+def test_a_look_into_the_future_is_told_as_one(id: str) -> None:
+    changed = apply(next(entry for entry in catalogue() if entry.id == id))
+    assert "future" in judge_here(changed.reference.problem, changed.source).failed
