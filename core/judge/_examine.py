@@ -5,7 +5,6 @@ that the diagnosis goes on from. A check that needs numbers is left out where th
 its first call is not asked for gradients.
 """
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,8 +13,9 @@ from torch import Tensor
 
 from core.judge import _cases
 from core.judge._compare import TOLERANCE, Fault, difference, fault_of, raised
+from core.judge._expect import find_roles, likeliest, output
 from core.judge._oracle import Oracle, Roles, right, slots_of
-from core.judge._roles import Assignment, Slot, Tensors, assignments, take
+from core.judge._roles import Assignment, Slot, take
 from core.judge._subject import Call, Made, Subject
 
 _FLOAT32 = 2e-6  # relative: what a float32 in between leaves
@@ -436,51 +436,6 @@ class Examination:
 
             for check in chunked(self):
                 self.checks.append(check)
-
-
-def output(oracle: Callable[..., Any], inputs: list[Any], mask: Tensor | None = None) -> Tensor | None:
-    """The reference's output without a cache; None where it raises."""
-    try:
-        with torch.no_grad():
-            result = oracle(*inputs) if mask is None else oracle(*inputs, mask=mask)
-    except Exception:  # noqa: BLE001  wrong variants raise what they like
-        return None
-    result = result[0] if isinstance(result, tuple) else result
-    return result if isinstance(result, Tensor) else None
-
-
-def find_roles(
-    problem: str, tensors: Tensors, sizes: _cases.Sizes, inputs: list[Any], found: Tensor,
-    tolerance: float = TOLERANCE, **options: Any,
-) -> Assignment | None:  # fmt: skip
-    """The roles with which the reference gives what was found; `options` are those of `assignments`."""
-    slots, oracle = slots_of(problem, sizes), right(problem, sizes)
-    for assignment, roles in with_roles(tensors, slots, **options):
-        if oracle.load(roles):
-            expected = output(oracle, inputs)
-            if (
-                expected is not None
-                and expected.shape == found.shape
-                and difference(found, expected, tolerance) is None
-            ):
-                return assignment
-    return None
-
-
-def with_roles(tensors: Tensors, slots: Any, **options: Any) -> Iterator[tuple[Assignment, Roles]]:
-    for assignment in assignments(tensors, slots, **options):
-        roles = take(assignment, tensors, slots)
-        if roles is not None:
-            yield assignment, roles
-
-
-def likeliest(problem: str, made: Made, inputs: list[Any]) -> Tensor | None:
-    """What the reference gives with the weights in the roles that their names and order speak for."""
-    slots, oracle = slots_of(problem, made.sizes), right(problem, made.sizes)
-    for _, roles in with_roles(made.tensors, slots):
-        if oracle.load(roles):
-            return output(oracle, inputs)
-    return None
 
 
 def _in_float32(steps: list[dict[str, Any]]) -> bool:

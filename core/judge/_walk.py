@@ -10,8 +10,8 @@ from torch import Tensor
 
 from core.errors import LANGS, BadInput, Explained
 from core.judge._cases import Draw, Sizes
-from core.judge._examine import find_roles, with_roles
 from core.judge._executor import FILENAME
+from core.judge._expect import find_roles, with_roles
 from core.judge._oracle import Oracle, right, slots_of
 from core.judge._subject import Garbled, Made, Subject
 from core.judge.sandbox import Limits, Stopped, start

@@ -10,7 +10,8 @@ from itertools import islice
 from typing import Literal
 
 from core.judge._compare import fault_of
-from core.judge._examine import Examination, find_roles, output
+from core.judge._examine import Examination
+from core.judge._expect import find_roles, output
 from core.judge._oracle import slots_of
 from core.judge._roles import Slot, Tensors, assignments, uses_all
 from core.judge.diagnose import habits, local, loud, match, turned

@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from core.judge._examine import Examination, with_roles
+from core.judge._examine import Examination
+from core.judge._expect import with_roles
 from core.judge._oracle import right, slots_of
 from core.judge.diagnose.tape import Step, Tape
 from core.trace import record

@@ -14,7 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from core.judge._examine import Examination, with_roles
+from core.judge._examine import Examination
+from core.judge._expect import with_roles
 from core.judge._oracle import Roles, slots_of
 from core.judge._roles import hinted
 from core.judge.diagnose.locate import place_of

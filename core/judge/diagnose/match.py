@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from core.errors import BadInput
 from core.judge import _cases
 from core.judge._compare import difference
-from core.judge._examine import Examination, Trial, with_roles
+from core.judge._examine import Examination, Trial
+from core.judge._expect import with_roles
 from core.judge._oracle import Oracle, Roles, slots_of
 from core.judge._roles import Slot, take
 from core.pitfalls import REFERENCES, Changed, Entry, Form, catalogue, change, reference
