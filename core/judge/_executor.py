@@ -23,13 +23,12 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from core.errors import BadInput, preload
-from core.judge._edits import Births, Edited
+from core.judge._edits import FILENAME, Births, Edited
 from core.judge._tape import describe_trace
 from core.trace import record
 from core.trace.portable import dump
 
 preload("trace")  # the sandbox reads no files
-FILENAME = "<submission>"
 _MOST_STEPS = 4000
 
 

@@ -11,15 +11,14 @@ from typing import Any
 from core.judge._cases import Draw
 from core.judge._examine import Examination
 from core.judge._subject import Garbled, Subject
+from core.judge._walk import MOST_CHARACTERS
 from core.judge._walk import walk as walked
 from core.judge.diagnose import diagnose, last_alike, prepare
 from core.judge.sandbox import Limits, Stopped, start
 from core.judge.verdict import check_words, error_words, finding_words, words
 from core.pitfalls import reference
 
-MOST_CHARACTERS = 40_000
-
-__all__ = ["MOST_CHARACTERS", "grade", "prepare"]
+__all__ = ["grade", "prepare"]
 
 
 def grade(
