@@ -13,23 +13,44 @@ Prompts, options and explanations carry the mark-up of `core.markup`; loading re
 
 from core.quiz.bank import Bank, Fault, Topic, load_bank
 from core.quiz.checks import check
-from core.quiz.kinds import OneChoice, Option, SeveralChoices, TypeNumber, TypeShape, grade
+from core.quiz.kinds import (
+    BLANK,
+    FaultyLine,
+    FillBlank,
+    MatchPairs,
+    OneChoice,
+    Option,
+    OrderLines,
+    Raises,
+    SeveralChoices,
+    TypeNumber,
+    TypeShape,
+    TypeStrides,
+    grade,
+)
 from core.quiz.proof import ProofResult, run_proof
 from core.quiz.schema import Question, Source, Text
 
 __all__ = [
+    "BLANK",
     "Bank",
     "Fault",
+    "FaultyLine",
+    "FillBlank",
+    "MatchPairs",
     "OneChoice",
     "Option",
+    "OrderLines",
     "ProofResult",
     "Question",
+    "Raises",
     "SeveralChoices",
     "Source",
     "Text",
     "Topic",
     "TypeNumber",
     "TypeShape",
+    "TypeStrides",
     "check",
     "grade",
     "load_bank",

@@ -7,13 +7,14 @@ loading; here are the proofs and what shows only when all questions are seen tog
 import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import get_args
 
 from core.errors import LANGS, BadInput, Lang
 from core.markup import parse
 from core.quiz.bank import Bank, Fault, Place
-from core.quiz.kinds import OneChoice, SeveralChoices
+from core.quiz.kinds import OneChoice, Raises, SeveralChoices
 from core.quiz.proof import run_proof
-from core.quiz.schema import Question, Text
+from core.quiz.schema import Question
 
 MAX_ALIKE = 0.7
 """Share of common pieces of text (Jaccard) from which two questions are taken for one."""
@@ -60,7 +61,7 @@ _TYPOGRAPHY = (
 def _languages(bank: Bank) -> Iterator[Fault]:
     """Chinese set as Chinese: full-width punctuation, 「」, a space between Chinese and Latin."""
     for question in bank.questions:
-        for text in _texts(question):
+        for text in question.texts():
             # code and chips count as one Latin letter each
             words = "".join(s.text if s.kind in ("text", "bold") else "\u0001" for s in parse(text.zh))
             for code, pattern in _TYPOGRAPHY:
@@ -70,38 +71,21 @@ def _languages(bank: Bank) -> Iterator[Fault]:
                     yield _fault(bank, question, BadInput(f"quiz.{code}", near=near))
 
 
-def _texts(question: Question) -> list[Text]:
-    options = getattr(question, "options", ())
-    return [question.prompt, question.explanation, *(option.text for option in options if option.text)]
-
-
 def _positions(bank: Bank) -> Iterator[Fault]:
     """Each position holds its share of the right answers, so that "always the second" earns nothing."""
-    choices = [question for question in bank.questions if isinstance(question, (OneChoice, SeveralChoices))]
-    for kind in (OneChoice, SeveralChoices):
+    for kind in (OneChoice, SeveralChoices, Raises):
         right: Counter[int] = Counter()
         expected: Counter[int] = Counter()
-        for question in choices:
-            if not isinstance(question, kind):
-                continue
+        for question in (question for question in bank.questions if isinstance(question, kind)):
             keyed = [claim.keyed for claim in question.claims().values()]
             for position, is_right in enumerate(keyed):
                 right[position] += is_right
                 expected[position] += sum(keyed) / len(keyed)  # ty: ignore[invalid-assignment]
         for position, share in expected.items():
             if abs(right[position] - share) > max(2.0, 0.25 * share):
-                name = {OneChoice: "one-choice", SeveralChoices: "several-choices"}[kind]
-                yield Fault(
-                    Place(bank.path, 1),
-                    None,
-                    BadInput(
-                        "quiz.positions-uneven",
-                        kind=name,
-                        position=position + 1,
-                        count=right[position],
-                        share=f"{share:.1f}",
-                    ),
-                )
+                where = {"position": position + 1, "count": right[position], "share": f"{share:.1f}"}
+                name = get_args(kind.model_fields["kind"].annotation)[0]
+                yield Fault(Place(bank.path, 1), None, BadInput("quiz.positions-uneven", kind=name, **where))
 
 
 def _alike(bank: Bank) -> Iterator[Fault]:
@@ -120,7 +104,7 @@ def _alike(bank: Bank) -> Iterator[Fault]:
 
 
 def _pieces(question: Question, lang: Lang) -> set[str]:
-    said = [option.code or option.text[lang] for option in getattr(question, "options", ())]
-    text = " ".join([question.prompt[lang], question.code, *said]).casefold()
+    said = [text[lang] for text in question.texts() if text is not question.explanation]
+    text = " ".join([*said, *question.codes()]).casefold()
     words = re.findall(rf"{_HAN}|\w+|[^\w\s]", text)
     return {" ".join(words[i : i + 3]) for i in range(max(1, len(words) - 2))}

@@ -8,7 +8,8 @@ Faults found here carry a code of ``errors.yaml`` (as a PydanticCustomError), so
 
 import ast
 import re
-from typing import Annotated, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, ClassVar, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
@@ -19,12 +20,26 @@ from core.markup import AXES, parse
 MAX_COLUMNS = 60
 """Width of code: what a phone shows without scrolling sideways."""
 
+MAX_TYPED = 100
+"""Characters of a typed answer that are read; no shape, number or filling that we ask for comes near it."""
+
 CJK = re.compile(r"[\u3400-\u9fff]")
 
 
 def fault(code: str, **params: object) -> PydanticCustomError:
     """An error for a validator to raise; `code` is a key of ``errors.yaml``."""
     return PydanticCustomError(code, code, params)  # ty: ignore[invalid-argument-type]
+
+
+def first_twice(values: Sequence[object]) -> object | None:
+    """The first of `values` that stood there before, or None."""
+    return next((value for i, value in enumerate(values) if value in values[:i]), None)
+
+
+def in_short(value: object) -> str:
+    """What was given as an answer, for an error message."""
+    text = value if isinstance(value, str) else type(value).__name__
+    return text if len(text) <= MAX_TYPED else text[:MAX_TYPED] + "…"
 
 
 def _prose(text: str) -> str:
@@ -120,13 +135,47 @@ class Claim(NamedTuple):
     may_raise: bool = False
 
 
+class Steps(NamedTuple):
+    """A proof in three parts that run one after the other in one namespace (see `Question`)."""
+
+    given: str
+    code: str
+    proof: str
+
+
+class Trial(NamedTuple):
+    """An answer to be tried by a run of its own; `says` is the answer as it is told in a fault.
+
+    It is borne out when the run ends in True or, where it `compares`, in what the question's own steps end in. The
+    transcripts of those to be `shown` are part of the proof.
+    """
+
+    name: str
+    steps: Steps
+    says: str
+    keyed: bool
+    compares: bool = False
+    shown: bool = False
+
+
+Runner = Callable[[Steps, Steps], bool]
+"""Whether two programs, the second a stranger's, end in the same; raises BadInput or Unavailable where that is open."""
+
+
 class Question(Strict):
     """The fields that all kinds share.
 
     The proof is Python in three parts that run one after the other in one namespace: `given` (sizes and tensors that
     the prompt speaks of), `code` (what the reader sees, so what is shown is what is run) and `proof`, whose last line
     is an expression: its value is the result that the claims of the answers are held against.
+
+    An answer is proved in one of two ways: `claims` are held against the result of one run; each of `trials` is run
+    by itself.
     """
+
+    proof_needed: ClassVar[bool] = True
+    tells_outcome: ClassVar[bool] = False
+    """Whether the result is how the code ended: (line, class of the exception), or (0, "") where it ran to its end."""
 
     kind: str
     id: Id
@@ -136,7 +185,7 @@ class Question(Strict):
     prompt: Text
     given: Program = ""
     code: Program = ""
-    proof: Program
+    proof: Program = ""
     explanation: Text
     source: Source | None = None
     walk: Annotated[str, StringConstraints(pattern=r"^[a-z_]+$")] | None = None
@@ -145,19 +194,35 @@ class Question(Strict):
     @model_validator(mode="after")
     def _proof_ends_with_its_result(self) -> "Question":
         body = ast.parse(self.proof).body
-        if not body or not isinstance(body[-1], ast.Expr):
+        if (self.proof_needed or body) and not (body and isinstance(body[-1], ast.Expr)):
             raise fault("proof-without-result")
         return self
+
+    def steps(self, code: str | None = None) -> Steps:
+        """What is run, with the right answer put in; with `code` in the place of the question's own."""
+        return Steps(self.given, self.code if code is None else code, self.proof)
 
     @property
     def program(self) -> str:
         """The whole proof as one piece of Python, ready to be run by hand."""
-        return "\n".join(part for part in (self.given, self.code, self.proof) if part)
+        return "\n".join(part for part in self.steps() if part)
+
+    def texts(self) -> list[Text]:
+        """All words that are shown."""
+        return [self.prompt, self.explanation]
+
+    def codes(self) -> list[str]:
+        """All code that is shown or chosen from."""
+        return [self.code] if self.code else []
 
     def claims(self) -> dict[str, Claim]:
         """What each possible answer says about the run, by option id (``"answer"`` where there are no options)."""
-        raise NotImplementedError
+        return {}
 
-    def grade(self, answer: object) -> bool:
+    def trials(self) -> Iterable[Trial]:
+        """The answers that are tried by runs of their own."""
+        return ()
+
+    def grade(self, answer: object, run: Runner | None = None) -> bool:
         """Whether `answer` is right. Raises BadInput for one that cannot be read as an answer of this kind."""
         raise NotImplementedError
