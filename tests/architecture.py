@@ -20,7 +20,7 @@ CORE: dict[str, set[str]] = {
     "pitfalls": {"trace", "attention"},
     "judge": {"pitfalls", "trace", "attention"},
     "content": {"attention", "costs", "trace", "pitfalls"},
-    "quiz": {"pitfalls", "trace"},
+    "quiz": {"judge", "pitfalls", "trace", "costs"},
     "progress": {"quiz"},
 }
 LAYERS = ("app", "frame", "page", "ui", "core")  # each may import what comes after it, never what comes before

@@ -182,5 +182,5 @@ class FillBlank(Question):
             if tree in map(self._tree, fillings):
                 return right
         if run is None:
-            raise Unavailable("quiz.blank-not-run", value=in_short(answer))
+            raise Unavailable("quiz.blank-not-run")
         return run(self.steps(), self.steps(self.filled(typed)))

@@ -46,7 +46,11 @@ REFUSED = {
     "option ids alike": (question(options=options(id="raises")), "options-alike", "raises"),
     "answer is no option": (question(answer="nobody"), "answer-not-an-option", "heads-meet, tokens-meet, raises"),
     "unknown field": (question(hint="no"), "field-unknown", "`hint`"),
-    "unknown kind": (question(kind="essay"), "kind-unknown", "one-choice, several-choices, shape, number"),
+    "unknown kind": (
+        question(kind="essay"),
+        "kind-unknown",
+        "one-choice, several-choices, shape, strides, number, raises, faulty-line, order, blank, pairs",
+    ),
     "unknown pitfall": (question(pitfalls=["split-no-transpos"]), "pitfall-unknown", "split-no-transpos"),
     "unknown topic": (question(topic="spilt"), "topic-unknown", "spilt"),
     "level out of range": (question(level=4), "field-invalid", "`level` is 4"),
