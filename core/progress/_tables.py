@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import BigInteger, DateTime, Dialect, Double, ForeignKey, Index, String, Text, TypeDecorator
@@ -44,6 +45,24 @@ class Json(TypeDecorator[Any]):
         return None if value is None else json.loads(value)
 
 
+class NameList(TypeDecorator[tuple[str, ...]]):
+    """A few names, kept as a JSON list. The same lists come again and again, so they are read once."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: tuple[str, ...] | None, dialect: Dialect) -> str:
+        return json.dumps(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> tuple[str, ...]:
+        return _names(value or "[]")
+
+
+@lru_cache(maxsize=4096)
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(json.loads(text))
+
+
 class Base(DeclarativeBase):
     type_annotation_map = {datetime: UtcDateTime, str: String(200), float: Double, Any: Json}  # noqa: RUF012
 
@@ -65,9 +84,9 @@ class AnswerRow(_OfProfile, Base):
 
     __tablename__ = "answers"
     __table_args__ = (
-        Index("answers_by_time", "profile", "at"),
-        Index("answers_by_card", "profile", "card", "at"),
-        Index("answers_by_question", "profile", "question", "at"),
+        Index("answers_by_time", "profile", "at", "id"),
+        Index("answers_by_card", "profile", "card", "at", "id"),
+        Index("answers_by_question", "profile", "question", "at", "id"),
     )
 
     id: Mapped[str] = mapped_column(String(32), primary_key=True)
@@ -78,7 +97,7 @@ class AnswerRow(_OfProfile, Base):
     seconds: Mapped[float]
     mode: Mapped[str]
     seed: Mapped[int | None] = mapped_column(BigInteger)
-    pitfalls: Mapped[Any]
+    pitfalls: Mapped[tuple[str, ...]] = mapped_column(NameList)
     topic: Mapped[str]
     kind: Mapped[str]
     level: Mapped[int]
@@ -107,12 +126,12 @@ class CardRow(_OfProfile, Base):
 
 class SubmissionRow(_OfProfile, Base):
     __tablename__ = "submissions"
-    __table_args__ = (Index("submissions_by_problem", "profile", "problem", "at"),)
+    __table_args__ = (Index("submissions_by_problem", "profile", "problem", "at", "id"),)
 
     id: Mapped[str] = mapped_column(String(32), primary_key=True)
     problem: Mapped[str]
     passed: Mapped[bool]
-    pitfalls: Mapped[Any]
+    pitfalls: Mapped[tuple[str, ...]] = mapped_column(NameList)
     mode: Mapped[str]
     at: Mapped[datetime]
     seconds: Mapped[float | None]

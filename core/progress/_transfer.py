@@ -75,7 +75,7 @@ def columns(table: type[Base], kind: type) -> list[Any]:
 def record(kind: type[Record], found: Any) -> Record:
     """A record, of a row of `columns`."""
     given = dict(zip(names(kind), found, strict=True))
-    for name, make in (("pitfalls", tuple), ("rating", Rating), ("state", State)):
+    for name, make in (("rating", Rating), ("state", State)):
         if name in given:
             given[name] = make(given[name])
     return kind(**given)

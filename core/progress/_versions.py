@@ -66,6 +66,6 @@ def lacks(connection: Connection) -> str | None:
         if not there.has_table(name):
             return name
         columns = {column["name"] for column in there.get_columns(name)}
-        if missing := table.columns.keys() - columns:
+        if missing := set(table.columns.keys()) - columns:
             return f"{name}.{min(missing)}"
     return None

@@ -47,7 +47,8 @@ def deck(
 ) -> bytes:
     """An .apkg of `questions` in `lang`, each with the output of its proof, which is run now (this imports torch).
 
-    `prove` may give what was run before instead. `at` (now, where it is not given) is when the notes were changed: Anki takes the newer of two.
+    `prove` may give what was run before instead. `at` (now, where it is not given) is when the notes were changed: of
+    two, Anki takes the newer.
     """
     note_type = genanki.Model(
         _NOTE_TYPE[lang],

@@ -81,6 +81,17 @@ class Answer(GivenAnswer):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What figures are made of: an answer in short."""
+
+    card: str
+    topic: str
+    right: bool
+    pitfalls: tuple[str, ...]
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
     """When a card comes back, and what FSRS knows of it.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Protocol
 
-from core.progress.records import Answer, Attempt, Review
+from core.progress.records import Attempt, Outcome, Review
 from core.progress.schedule import retrievability
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ class Askable(Protocol):
 class History:
     """Everything that the figures are made of; answers and attempts the newest first."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[Outcome, ...]
     reviews: Mapping[str, Review]
     attempts: tuple[Attempt, ...]
 
 
 def read(store: "Store") -> History:
     """The history of the store's profile. Raises Unavailable where it cannot be read."""
-    return History(store.answers(), store.reviews(), store.attempts())
+    return History(store.outcomes(), store.reviews(), store.attempts())
 
 
 # What is known -------------------------------------------------------------------------------------------------------

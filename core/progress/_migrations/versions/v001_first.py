@@ -43,9 +43,9 @@ def upgrade() -> None:
         sa.Column("rating", sa.Integer, nullable=False),
         sa.Column("rated_at", TIME, nullable=False),
     )
-    op.create_index("answers_by_time", "answers", ["profile", "at"])
-    op.create_index("answers_by_card", "answers", ["profile", "card", "at"])
-    op.create_index("answers_by_question", "answers", ["profile", "question", "at"])
+    op.create_index("answers_by_time", "answers", ["profile", "at", "id"])
+    op.create_index("answers_by_card", "answers", ["profile", "card", "at", "id"])
+    op.create_index("answers_by_question", "answers", ["profile", "question", "at", "id"])
     op.create_table(
         "cards",
         _profile(),
@@ -74,7 +74,7 @@ def upgrade() -> None:
         sa.Column("source", JSON, nullable=False),
         sa.Column("verdict", JSON, nullable=False),
     )
-    op.create_index("submissions_by_problem", "submissions", ["profile", "problem", "at"])
+    op.create_index("submissions_by_problem", "submissions", ["profile", "problem", "at", "id"])
     op.create_table(
         "drafts",
         _profile(),
