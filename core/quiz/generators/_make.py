@@ -15,6 +15,8 @@ from core.quiz.schema import Question, Steps
 _TRIES = 200
 _SHOWN = 4
 """Options of a choice among values."""
+_SHORT = 9
+"""Characters of a float that is shown in full."""
 
 
 class Alike(Exception):
@@ -155,10 +157,10 @@ def _literal(value: Any) -> Any:
 
 
 def _shown(value: Any) -> str:
-    """A value as an option shows it: floats with four digits."""
+    """A value as an option shows it: a float in full where that is short, with four digits otherwise."""
     if isinstance(value, tuple):
         return f"({', '.join(map(_shown, value))})" if len(value) != 1 else f"({_shown(value[0])},)"
-    return f"{value:.4g}" if isinstance(value, float) else repr(value)
+    return f"{value:.4g}" if isinstance(value, float) and len(repr(value)) > _SHORT else repr(value)
 
 
 def _differ(values: Iterable[Any]) -> None:

@@ -5,7 +5,7 @@ from core.quiz.generators._draw import Draw, Sizes
 
 def _chunk(draw: Draw) -> Sizes:
     """P keys in the cache and C new tokens behind them."""
-    P, C = draw.within(3, 10), draw.within(3, 6)
+    P, C = draw.within(3, 15), draw.within(3, 8)
     return {"P": P, "C": C, "total": P + C}
 
 
