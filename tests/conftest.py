@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -28,6 +29,12 @@ def missing_models() -> str | None:
 
 
 NEEDS: dict[str, Callable[[], str | None]] = {"browser": cache(missing_browser), "models": cache(missing_models)}
+
+
+@pytest.fixture(autouse=True)
+def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers and submissions of a test go into a file of its own, and never into the user's."""
+    monkeypatch.setenv("HEADWISE_DB", f"sqlite:///{tmp_path / 'headwise.db'}")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -12,6 +12,7 @@ Prompts, options and explanations carry the mark-up of `core.markup`; loading re
 """
 
 from core.quiz.bank import Bank, Fault, Topic, load_bank
+from core.quiz.cards import about, card_of
 from core.quiz.checks import check
 from core.quiz.kinds import (
     BLANK,
@@ -51,6 +52,8 @@ __all__ = [
     "TypeNumber",
     "TypeShape",
     "TypeStrides",
+    "about",
+    "card_of",
     "check",
     "grade",
     "load_bank",

@@ -7,8 +7,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from core.errors import LANGS
+from core.pitfalls import IDS
+from core.quiz import generators
 from core.quiz.bank import BANK, Bank, load_bank
-from core.quiz.checks import check
+from core.quiz.checks import DRAWS, check
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -29,13 +32,21 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _summary(bank: Bank, faults: int, seconds: float) -> str:
     questions = bank.questions
+    about = Counter(pitfall for question in questions for pitfall in question.pitfalls)
     counts = {
         "kind": Counter(question.kind for question in questions),
         "topic": Counter(question.topic for question in questions),
-        "level": Counter(question.level for question in questions),
-        "pitfall": Counter(pitfall for question in questions for pitfall in question.pitfalls),
+        "level": Counter(question.level for question in sorted(questions, key=lambda one: one.level)),
+        "language": dict.fromkeys(LANGS, len(questions)),  # the schema takes no question without both
+        "pitfall": dict(sorted(about.items())),
     }
     lines = [f"{name:8} " + ", ".join(f"{key} {count}" for key, count in c.items()) for name, c in counts.items()]
+    if bank.path == BANK.resolve():
+        missing = [pitfall for pitfall in IDS if pitfall not in about]
+        lines.append(
+            f"pitfalls asked about: {len(IDS) - len(missing)} of {len(IDS)}" + "".join(f", not {m}" for m in missing)
+        )
+        lines.append(f"{len(generators.GENERATORS)} generators, {DRAWS} questions of each proved")
     verdict = f"{faults} faults" if faults else "all proved, no faults"
     return "\n".join([*lines, f"{len(questions)} questions in en and zh, {verdict} ({seconds:.1f} s)"])
 

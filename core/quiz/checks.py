@@ -11,7 +11,8 @@ from typing import get_args
 
 from core.errors import LANGS, BadInput, Lang
 from core.markup import parse
-from core.quiz.bank import Bank, Fault, Place
+from core.quiz import generators
+from core.quiz.bank import BANK, Bank, Fault, Place
 from core.quiz.kinds import OneChoice, Raises, SeveralChoices
 from core.quiz.proof import run_proof
 from core.quiz.schema import Question
@@ -20,9 +21,13 @@ MAX_ALIKE = 0.7
 """Share of common pieces of text (Jaccard) from which two questions are taken for one."""
 
 
+DRAWS = 3
+"""Of each generator, how many of its questions are proved by the check."""
+
+
 def check(bank: Bank) -> list[Fault]:
-    """All faults of `bank`, those found on loading first."""
-    checks = (_ids, _languages, _positions, _alike, _proofs)
+    """All faults of `bank`, those found on loading first. With the bank of Headwise, its generators are checked too."""
+    checks = (_ids, _languages, _positions, _alike, _proofs, _drawn)
     return [*bank.faults, *(fault for one in checks for fault in one(bank))]
 
 
@@ -36,6 +41,15 @@ def _proofs(bank: Bank) -> Iterator[Fault]:
             yield _fault(bank, question, problem)
 
 
+def _drawn(bank: Bank) -> Iterator[Fault]:
+    """What the generators draw is proved like what was written."""
+    if bank.path != BANK.resolve():
+        return
+    for question in generators.sample(DRAWS):
+        for problem in run_proof(question).faults:
+            yield Fault(Place(bank.path.parent / "generators", 1), question.id, problem)
+
+
 def _ids(bank: Bank) -> Iterator[Fault]:
     """Every question is published under its id, and no published id gets lost (it would be free to be used again)."""
     for question in bank.questions:
@@ -45,6 +59,8 @@ def _ids(bank: Bank) -> Iterator[Fault]:
     if None in left_out:  # a whole file is missing: what it holds is not lost
         return
     present = {question.id for question in bank.questions} | left_out
+    if bank.path == BANK.resolve():
+        present |= generators.GENERATORS.keys()
     for id_, live in bank.ids.items():
         if live and id_ not in present:
             yield Fault(Place(bank.path / "_ids.txt", 1), id_, BadInput("quiz.id-lost", name=id_))

@@ -3,17 +3,23 @@
 What brings torch with it is imported where it is used: a page that needs no torch does not wait for it.
 """
 
+import os
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core import content
 from core.judge import Judge
-from core.quiz import ProofResult, Question, run_proof
+from core.progress import open_store
+from core.quiz import ProofResult, Question, generators, run_proof
+from core.quiz.filling import Filler
 
 if TYPE_CHECKING:
     from core.lm.model import Attention, Model
+    from core.progress import Store
     from core.trace import Trace
+    from pages._ui.progress.profile import Profile
     from pages._ui.walk.mistakes import Mistake
     from pages._ui.walk.owned import Setup as OwnSetup
     from pages._ui.walk.owned import Walked
@@ -62,6 +68,49 @@ def outcome(pitfall_id: str) -> content.Outcome:
 def proof(question: Question) -> ProofResult:
     """The proof of a question's answer, run once."""
     return run_proof(question)
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def drawn(question_id: str) -> Question | None:
+    """A question of a generator, made once; None where there is no such generator."""
+    parsed = generators.parse(question_id)
+    return generators.generate(*parsed) if parsed else None
+
+
+@st.cache_resource(max_entries=1, show_spinner=False, on_release=Filler.close)
+def filler() -> Filler:
+    """What runs the text of a blank; it starts a process when it is first asked."""
+    return Filler()
+
+
+def store() -> "Store":
+    """Where answers, reviews and submissions are kept."""
+    return _store(os.environ.get("HEADWISE_DB"))
+
+
+@st.cache_resource(max_entries=4, show_spinner=False, on_release=lambda store: store.close())
+def _store(url: str | None) -> "Store":
+    return open_store(url)
+
+
+def profile(now: datetime, zone: tzinfo) -> "Profile":
+    """What was done, and the figures of it. Raises Unavailable where it cannot be read.
+
+    It is made anew when something was done (each answer changes a card), and every five minutes.
+    """
+    kept = store()
+    reviews, attempts = kept.reviews(), kept.attempts()
+    since = now.replace(minute=now.minute // 5 * 5, second=0, microsecond=0)
+    changed = hash((frozenset(reviews.items()), attempts))
+    return _profile(kept, reviews, attempts, zone, kept.place, kept.profile, changed, since, str(zone))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _profile(_store, _reviews, _attempts, _zone, place, name, changed, since, zone) -> "Profile":
+    from core.progress.summary import History
+    from pages._ui.progress.profile import Profile
+
+    return Profile(History(_store.outcomes(), _reviews, _attempts), since, _zone)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)

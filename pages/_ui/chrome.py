@@ -1,6 +1,7 @@
 """What every page has round it: the language switch, the sidebar's head, the heading, and words for what goes wrong."""
 
 import logging
+from collections.abc import Iterable
 from pathlib import Path
 
 import streamlit as st
@@ -56,6 +57,12 @@ def run(page: StreamlitPage) -> None:
 def explain(error: Explained) -> None:
     """An error that stops the page, in its three parts: what was given, what was expected, what to do."""
     st.error(three_parts(error), icon=":material/error:")
+
+
+def notices(errors: Iterable[Explained]) -> None:
+    """What does not stop the page, but has to be known."""
+    for error in errors:
+        st.warning(three_parts(error), icon=":material/warning:")
 
 
 def teach(error: Explained) -> None:

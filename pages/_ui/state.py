@@ -15,12 +15,17 @@ from core.errors import LANGS, Lang
 
 LANG = "lang"
 QUESTION_SECTION = "section"
-QUIZ_TOPIC, QUIZ_LEVEL, QUIZ_QUESTION, QUIZ_SITTING = "topic", "level", "question", "quiz_sitting"
+QUIZ_MODE, QUIZ_TOPIC, QUIZ_LEVEL, QUIZ_PITFALL, QUIZ_QUESTION = "practice", "topic", "level", "pitfall", "question"
+QUIZ_SITTING, QUIZ_SHOWN, QUIZ_RECORDED, QUIZ_UNSAVED = "quiz_sitting", "quiz_shown", "quiz_recorded", "quiz_unsaved"
+QUIZ_SEED, QUIZ_ROUND, QUIZ_MADE, QUIZ_EXAM = "quiz_seed", "quiz_round", "quiz_made", "quiz_exam"
 MAPS_MODEL, MAPS_LAYER, MAPS_HEAD, MAPS_TEXT = "model", "layer", "head", "text"
 MAPS_TOKEN, MAPS_TOKEN_CHOSEN = "maps_token", "maps_token_chosen"
 MAPS_SAMPLE, MAPS_GRID, MAPS_TABLE = "maps_sample", "maps_grid", "maps_table"
 LAB_SHAPE, LAB_CHAIN, LAB_VIEW, LAB_AXIS = "shape", "chain", "view", "axis"
 CODING_PROBLEM, CODING_MODE, CODING_MISTAKES, CODING_SEED = "problem", "mode", "mistakes", "seed"
+CODING_UNSAVED = "coding_unsaved"
+PROGRESS, PROGRESS_TOPIC, PROGRESS_PITFALL = "progress", "progress_topic", "progress_pitfall"
+PROGRESS_FILE, PROGRESS_IMPORTED, PROGRESS_PACKAGE = "progress_file", "progress_imported", "progress_package"
 WALK_COLOUR, WALK_MISTAKE, WALK_HOOD = "colour", "mistake", "hood"
 WALK_SOURCE, WALK_BESIDE, WALK_OF = "source", "beside", "walk_of"
 WALK_KIND, WALK_STEP, WALK_PLAYING, WALK_TICK = "attention", "step", "walk_playing", "walk_tick"
@@ -68,6 +73,12 @@ def unknown_in_link(key: str, options: Sequence[str]) -> str | None:
     return None if url is None or url in options else url
 
 
+def new_in_link(key: str) -> str | None:
+    """What the link has at `key`, any text at all, unless `link` wrote it there; else None."""
+    url = st.query_params.get(key)
+    return None if url == get(f"{key}_in_link", "") else url
+
+
 def whole_number(key: str, low: int, high: int, fallback: int) -> int:
     """A whole number, moved into low … high; `fallback` when there is none."""
     value = st.session_state.get(key)
@@ -75,9 +86,9 @@ def whole_number(key: str, low: int, high: int, fallback: int) -> int:
 
 
 def get(key: str, fallback: T) -> T:
-    """What `key` holds, or `fallback` where it holds nothing or a value of another type."""
+    """What `key` holds, or `fallback` where it holds nothing or a value of another type (None: of any type)."""
     value = st.session_state.get(key, fallback)
-    return value if isinstance(value, type(fallback)) else fallback
+    return value if fallback is None or isinstance(value, type(fallback)) else fallback
 
 
 def put(key: str, value: object) -> None:

@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from pages._ui import cache, editor, state
-from pages._ui.coding import helping, judging, steps, verdict
+from core.errors import Explained
+from pages._ui import cache, chrome, editor, state
+from pages._ui.coding import helping, judging, keeping, steps, verdict
 from pages._ui.coding.choosing import Room, choose, follow_link
 from pages._ui.i18n import t
 
@@ -26,6 +27,7 @@ def room() -> None:
             args=(chosen.key,),
         )
     helping.statement(chosen)
+    keeping.restore(chosen)
     left, right = st.columns([11, 9], gap="small")
     with right:
         place = st.empty()
@@ -35,6 +37,7 @@ def room() -> None:
     if asked is not None and judged is None:
         with place, st.spinner(t("coding.judging"), show_time=True):
             judged = judging.judge(chosen, asked)
+        keeping.submission(chosen, judged)
     with left:
         edited = editor.editor(
             chosen.starter,
@@ -42,7 +45,11 @@ def room() -> None:
             draft=chosen.draft,
             findings=judging.marks(chosen, judged),
             height=HEIGHT,
+            keep=lambda text: keeping.draft(chosen, text),
         )
+        error = state.get(state.CODING_UNSAVED, None)
+        if isinstance(error, Explained):
+            chrome.notices([error])
         _reset(chosen, edited.text)
     if edited.run and not fresh:  # the same text once more
         judging.forget(chosen)

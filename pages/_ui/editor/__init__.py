@@ -16,7 +16,7 @@ AppTest runs no component's JavaScript. A page's test types by `app.session_stat
 run by `app.session_state[f"{key}_submitted"] = code`, each before `app.run()`; both then come back in `Edited`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -117,12 +117,14 @@ def editor(
     findings: Sequence[Mark] = (),
     read_only: bool = False,
     height: int = 420,
+    keep: Callable[[str], None] | None = None,
 ) -> Edited:
     """Draw the editor, which starts with `source`.
 
     `draft` names the place in the browser's storage where the text outlives a reload; None keeps none. `findings` are
     places in the text that was submitted, or, while nothing was, in the text that stands there; what was typed since
-    is allowed for. `height` is in pixels, of which a low window gets three quarters of its own.
+    is allowed for. `height` is in pixels, of which a low window gets three quarters of its own. `keep` is called with
+    each text that the browser tells of.
 
     Typing reruns a fragment of its own, and so neither the page nor a run that is under way; Ctrl/⌘+Enter reruns the
     page. Not for use inside `st.form`.
@@ -133,7 +135,7 @@ def editor(
     state.put(f"{key}_asked", False)
     with st.container(gap=None):
         _LIBRARY(key=f"{key}_library")
-        _drawn(source, key, draft, [_worded(mark) for mark in findings], read_only, height)
+        _drawn(source, key, draft, [_worded(mark) for mark in findings], read_only, height, keep)
     return Edited(state.get(f"{key}_text", source), submitted(key), run)
 
 
@@ -164,7 +166,15 @@ def focus(key: str, line: int) -> None:
 
 
 @st.fragment
-def _drawn(source: str, key: str, draft: str | None, marks: list[dict], read_only: bool, height: int) -> None:
+def _drawn(
+    source: str,
+    key: str,
+    draft: str | None,
+    marks: list[dict],
+    read_only: bool,
+    height: int,
+    keep: Callable[[str], None] | None,
+) -> None:
     text = state.get(f"{key}_text", source)
     asked = submitted(key)
     _EDITOR(
@@ -192,6 +202,8 @@ def _drawn(source: str, key: str, draft: str | None, marks: list[dict], read_onl
         on_draft_change=lambda: _take(key, "draft"),
         on_run_change=lambda: _run(key),
     )
+    if keep:
+        keep(state.get(f"{key}_text", source))
     if state.get(f"{key}_asked", False):
         st.rerun()
 

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from core.errors import BadInput
+from core.errors import Explained
 from core.quiz import Bank, Question, grade
+from core.quiz.schema import Runner
 
 ALL = "all"
 """The choice of every topic, or of every level."""
@@ -13,7 +14,7 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Answer:
-    """What was answered (an option id, a set of them, or typed text), and whether it is right."""
+    """What was answered, as JSON has it (an option's id, a list of them, typed text, …), and whether it is right."""
 
     given: object
     right: bool
@@ -23,37 +24,45 @@ class Answer:
 class Sitting:
     """What was answered in a session. Immutable: each change gives a new one, so that a half-made one is never seen.
 
-    `answers` are the answers that stand, by question id; `ticked` the options chosen and not yet handed in; `refused`
-    why typed text could not be read. `right` and `answered` count every answer of the sitting, those that were tried
-    again too.
+    `answers` are the answers that stand, by question id; `drafts` those begun and not yet handed in; `refused` why one
+    could not be read. `right` and `answered` count every answer of the sitting, those that were tried again too.
     """
 
     answers: Mapping[str, Answer] = field(default_factory=dict)
-    ticked: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    refused: Mapping[str, BadInput] = field(default_factory=dict)
+    drafts: Mapping[str, object] = field(default_factory=dict)
+    refused: Mapping[str, Explained] = field(default_factory=dict)
     right: int = 0
     answered: int = 0
 
-    def answer(self, question: Question, given: object) -> "Sitting":
+    def answer(self, question: Question, given: object, run: Runner | None = None) -> "Sitting":
         """With `given` as the answer to `question`. The first answer stands; one that cannot be read does not count."""
         if question.id in self.answers:
             return self
         try:
-            right = grade(question, given)
-        except BadInput as error:
+            right = grade(question, given, run)
+        except Explained as error:
             return replace(self, refused={**self.refused, question.id: error})
         return replace(
             self,
             answers={**self.answers, question.id: Answer(given, right)},
+            drafts=_without(self.drafts, [question.id]),
             refused=_without(self.refused, [question.id]),
             right=self.right + right,
             answered=self.answered + 1,
         )
 
+    def draft(self, question_id: str, draft: object) -> "Sitting":
+        """With what has been put together of an answer so far."""
+        return replace(self, drafts={**self.drafts, question_id: draft})
+
+    def ticked(self, question_id: str) -> frozenset[str]:
+        """The options that are chosen so far."""
+        draft = self.drafts.get(question_id)
+        return draft if isinstance(draft, frozenset) else frozenset()
+
     def tick(self, question_id: str, option_id: str) -> "Sitting":
         """With the option chosen where it was not, and not where it was."""
-        ticked = self.ticked.get(question_id, frozenset()) ^ {option_id}
-        return replace(self, ticked={**self.ticked, question_id: ticked})
+        return self.draft(question_id, self.ticked(question_id) ^ {option_id})
 
     def again(self, question_ids: Iterable[str]) -> "Sitting":
         """With these questions open once more; what was answered to them stays in the count."""
@@ -61,23 +70,40 @@ class Sitting:
         return replace(
             self,
             answers=_without(self.answers, ids),
-            ticked=_without(self.ticked, ids),
+            drafts=_without(self.drafts, ids),
             refused=_without(self.refused, ids),
         )
 
-    def wrong(self, questions: Sequence[Question]) -> list[Question]:
-        """Those of `questions` that are answered wrongly."""
-        return [q for q in questions if q.id in self.answers and not self.answers[q.id].right]
+    def wrong(self, question_ids: Sequence[str]) -> list[str]:
+        """Those of the questions that are answered wrongly."""
+        return [id_ for id_ in question_ids if id_ in self.answers and not self.answers[id_].right]
 
-    def next_open(self, questions: Sequence[Question], after: Question | None = None) -> Question | None:
-        """The first of `questions` behind `after` that is not answered, then the first before it, else None."""
-        start = questions.index(after) + 1 if after in questions else 0
-        ahead = [*questions[start:], *questions[:start]]
-        return next((q for q in ahead if q.id not in self.answers and q != after), None)
+    def next_open(self, question_ids: Sequence[str], after: str | None = None) -> str | None:
+        """The first of the questions behind `after` that is not answered, then the first before it, else None."""
+        start = question_ids.index(after) + 1 if after in question_ids else 0
+        ahead = [*question_ids[start:], *question_ids[:start]]
+        return next((id_ for id_ in ahead if id_ not in self.answers and id_ != after), None)
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Pairs being matched: what was chosen so far, and the left item that is to be matched next (None when all are)."""
+
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    now: str | None = None
+
+    def choose(self, right: str, left_ids: Sequence[str]) -> "Pairing":
+        """With `right` for the current left item; the next open one is the current one then."""
+        if self.now is None:
+            return self
+        chosen = {**self.chosen, self.now: right}
+        start = left_ids.index(self.now) + 1
+        ahead = [*left_ids[start:], *left_ids[:start]]
+        return Pairing(chosen, next((id_ for id_ in ahead if id_ not in chosen), None))
 
 
 def plan(bank: Bank, topic: str, level: str) -> tuple[Question, ...]:
-    """The questions of a topic and a level (`ALL` for every one), in the order in which they are asked.
+    """The written questions of a topic and a level (`ALL` for every one), in the order in which they are asked.
 
     Easy ones first, otherwise as in the file; of several topics, one question of each in turn. There is no shuffling:
     a link means the same place in every session, and options already stand in a balanced order.

@@ -1,6 +1,5 @@
 """The quiz as it stands on the page: how far one is, the question, and why its answer is right."""
 
-import html
 from collections.abc import Sequence
 
 import streamlit as st
@@ -9,9 +8,8 @@ from core import pitfalls
 from core.quiz import Bank, Question
 from pages._ui import cache, chrome, links, state
 from pages._ui.i18n import lang, t
-from pages._ui.quiz import answers, summary
-from pages._ui.quiz.choosing import choose, follow_link, go, topic_name
-from pages._ui.quiz.sitting import ALL
+from pages._ui.quiz import asking, exam, grading, head, modes, record, showing, summary
+from pages._ui.quiz.choosing import choose, follow_link, go, mode
 from pages._ui.text import write
 
 WIDTH = 820  # of the question: longer lines read badly
@@ -30,21 +28,31 @@ if (!window.hwEnter) {
 def practise(bank: Bank) -> None:
     """Choose what to practise, and answer one question after the other. `bank` has questions."""
     with st.container(width=WIDTH):
+        chrome.notices(cache.store().notices)
         follow_link(bank)
-        questions = choose(bank)
-        asked = bank.question(state.get(state.QUIZ_QUESTION, ""))
-        current = asked if asked in questions else answers.sitting().next_open(questions)
-        state.put(state.QUIZ_QUESTION, current.id if current else "")
-        state.link(state.QUIZ_QUESTION, "")
-        if not questions:
-            _nothing()
-            return
-        st.html(_progress(questions, current))
-        if current is None:
-            summary.show(bank, questions)
+        ids = choose(bank)
+        if mode() == modes.EXAM:
+            state.link(state.QUIZ_QUESTION, "")
+            exam.show(bank)
         else:
-            _question(bank, current, questions)
+            _round(bank, ids)
     st.html(_ENTER, unsafe_allow_javascript=True)
+
+
+def _round(bank: Bank, ids: Sequence[str]) -> None:
+    asked = state.get(state.QUIZ_QUESTION, "")
+    current = asked if asked in ids else record.sitting().next_open(ids)
+    state.put(state.QUIZ_QUESTION, current or "")
+    state.link(state.QUIZ_QUESTION, "")
+    if not ids:
+        _nothing()
+        return
+    st.html(_progress(ids, current))
+    question = modes.resolve(bank, current) if current else None
+    if question is None:
+        summary.show(bank, ids)
+    else:
+        _question(bank, question, ids)
 
 
 def left_out(bank: Bank) -> None:
@@ -61,32 +69,34 @@ def left_out(bank: Bank) -> None:
 
 
 def _nothing() -> None:
+    if mode() == modes.REVIEW:
+        summary.nothing_due()
+        return
     st.info(t("quiz.nothing"))
-    st.button(t("quiz.nothing.all"), key="quiz_all_levels", on_click=state.put, args=(state.QUIZ_LEVEL, ALL))
+    st.button(t("quiz.nothing.all"), key="quiz_all_levels", on_click=state.put, args=(state.QUIZ_LEVEL, "all"))
 
 
-def _progress(questions: Sequence[Question], current: Question | None) -> str:
+def _progress(ids: Sequence[str], current: str | None) -> str:
     """A mark for each question (of many: a bar), how far one is, and the score of the sitting."""
-    sitting = answers.sitting()
-    done = sum(question.id in sitting.answers for question in questions)
+    sitting = record.sitting()
+    done = sum(id_ in sitting.answers for id_ in ids)
     words = (
-        t("quiz.place", place=questions.index(current) + 1, last=len(questions))
+        t("quiz.place", place=ids.index(current) + 1, last=len(ids))
         if current
-        else t("quiz.done", done=done, last=len(questions))
+        else t("quiz.done", done=done, last=len(ids))
     )
     score = t("quiz.score", right=sitting.right, answered=sitting.answered) if sitting.answered else ""
-    marks = "".join(_mark(question, question == current) for question in questions)
-    picture = f'<span class="hw-marks">{marks}</span>'
-    if len(questions) > MANY:
-        picture = f'<span class="hw-bar"><b style="width: {done / len(questions):.1%}"></b></span>'
+    picture = f'<span class="hw-marks">{"".join(_mark(id_, id_ == current) for id_ in ids)}</span>'
+    if len(ids) > MANY:
+        picture = f'<span class="hw-bar"><b style="width: {done / len(ids):.1%}"></b></span>'
     return (
         f'<div class="hw-run"><span aria-hidden="true">{picture}</span>'
         f'<span>{words}</span><span class="hw-mute">{score}</span></div>'
     )
 
 
-def _mark(question: Question, is_current: bool) -> str:
-    answer = answers.sitting().answers.get(question.id)
+def _mark(question_id: str, is_current: bool) -> str:
+    answer = record.sitting().answers.get(question_id)
     css, sign = ("hw-open", "") if answer is None else ("hw-right", "✓") if answer.right else ("hw-wrong", "✗")
     return f'<i class="{css}{" hw-now" if is_current else ""}">{sign}</i>'
 
@@ -94,37 +104,26 @@ def _mark(question: Question, is_current: bool) -> str:
 # The question --------------------------------------------------------------------------------------------------------
 
 
-def _question(bank: Bank, question: Question, questions: Sequence[Question]) -> None:
-    answer = answers.sitting().answers.get(question.id)
+def _question(bank: Bank, question: Question, ids: Sequence[str]) -> None:
+    answer = record.sitting().answers.get(question.id)
+    following = record.sitting().next_open(ids, after=question.id)
     with st.container(border=True):
-        st.html(_head(bank, question, tagged=answer is not None))
-        if question.code:
-            st.code(question.code, "python", line_numbers=True, wrap_lines=True)
+        head.show(bank, question, answered=answer is not None)
         place = st.empty()  # of one piece: nothing of the asking stays behind while the proof runs
         if answer is None:
+            record.showing(question)
             with place.container():
-                answers.ask(question)
-                if other := answers.sitting().next_open(questions, after=question):
-                    st.button(t("quiz.skip"), key="quiz_skip", type="tertiary", on_click=go, args=(other,))
+                asking.ask(question)
+                if following:
+                    st.button(t("quiz.skip"), key="quiz_skip", type="tertiary", on_click=go, args=(following,))
         else:
-            place.html(answers.shown(question, answer))
+            place.html(showing.shown(question, answer))
     if answer is not None:
         with st.container(border=True):
-            _why(question, answer.right, answers.sitting().next_open(questions, after=question))
+            _why(question, answer.right, following)
 
 
-def _head(bank: Bank, question: Question, tagged: bool) -> str:
-    """Topic, level, and the prompt. The pitfalls are named once they give nothing away."""
-    facts = f"{html.escape(topic_name(bank, question.topic))} · {t('quiz.level.of', level=question.level)}"
-    pitfalls = question.pitfalls if tagged else ()
-    tags = "".join(f'<span class="hw-tag hw-pitfall">{pitfall}</span>' for pitfall in pitfalls)
-    return (
-        f'<div class="hw-facts"><span class="hw-mute">{facts}</span>{tags}</div>'
-        f'<div class="hw-prompt" role="heading" aria-level="2">{answers.inline(question.prompt[lang()])}</div>'
-    )
-
-
-def _why(question: Question, right: bool, following: Question | None) -> None:
+def _why(question: Question, right: bool, following: str | None) -> None:
     """Right or wrong, the explanation, the proof as it runs here, and the ways on."""
     css, verdict = ("hw-right", t("quiz.right")) if right else ("hw-wrong", t("quiz.wrong"))
     st.html(f'<div class="hw-verdict {css}" role="status">{verdict}</div>')
@@ -132,6 +131,7 @@ def _why(question: Question, right: bool, following: Question | None) -> None:
     if source := question.source:
         st.caption(t("quiz.source", title=source.title, url=source.url, place=source.place))
     proof = st.container()
+    grading.show(question)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             t("quiz.next") if following else t("quiz.result"),
@@ -156,8 +156,10 @@ def _why(question: Question, right: bool, following: Question | None) -> None:
 def _proof(question: Question) -> None:
     with st.spinner(t("quiz.running")):
         result = cache.proof(question)
-    st.caption(t("quiz.ran"))
-    st.code(result.output, "python", wrap_lines=True)
+    for run in result.runs:
+        if run.output:
+            st.caption(t(f"quiz.ran.{run.of}" if run.of else "quiz.ran"))
+            st.code(run.output, "python", wrap_lines=True)
     for fault in result.faults:
         chrome.explain(fault)
     with st.expander(t("quiz.program")):

@@ -2,13 +2,16 @@
 
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from core.quiz import check, load_bank, run_proof
+from core.pitfalls import IDS
+from core.quiz import check, generators, load_bank, run_proof
 from core.quiz.__main__ import main
 from core.quiz.bank import BANK
+from core.quiz.kinds import KINDS
 from tests.core.quiz.samples import CHOICE, question, typed
 
 ROOT = Path(__file__).parents[3]
@@ -32,19 +35,26 @@ def test_every_question_of_ours_is_proved(asked):
 def test_our_bank_covers_the_ground():
     """The least that a person needs to practise; only ever to be raised."""
     bank = load_bank()
-    topics = {topic.id: len(bank.of(topic.id)) for topic in bank.topics}
-    about = {name: sum(name in q.pitfalls for q in bank.questions) for q in bank.questions for name in q.pitfalls}
-    assert len(bank.questions) >= 30
-    assert about["split-no-transpose"] >= 5
-    assert topics["strides"] >= 5
-    assert topics["scale"] >= 4
-    assert topics["mask"] >= 4
-    assert topics["gqa"] + topics["kv-cache"] >= 5
-    assert topics["cost"] >= 3
-    assert topics["merge"] >= 2
-    assert topics["softmax"] >= 2
-    assert {q.level for q in bank.questions} == {1, 2, 3}
+    assert len(bank.questions) >= 320
+    assert len(generators.GENERATORS) >= 30
+    by_kind = Counter(question.kind for question in bank.questions)
+    assert by_kind.keys() == set(KINDS)
+    assert min(by_kind.values()) >= 10
+    assert min(len(bank.of(topic.id)) for topic in bank.topics) >= 10
+    assert min(len(bank.of(level=level)) for level in (1, 2, 3)) >= 70
+    assert {pitfall for question in bank.questions for pitfall in question.pitfalls} == set(IDS)
     assert all(q.source for q in bank.of("kv-cache") if "Llama" in q.prompt.en or "Gemma" in q.prompt.en)
+
+
+def test_generators_are_part_of_our_check(monkeypatch):
+    """A generator whose key is wrong is a fault, and so is one that is gone while its id is published."""
+    drawn = generators.generate("gen-strides-element", 1)
+    wrong = drawn.model_copy(update={"answer": drawn.answer + 1})
+    monkeypatch.setattr(generators, "sample", lambda per: [wrong])
+    assert [fault.text().split()[1] for fault in check(load_bank())] == ["(gen-strides-element-s1)"]
+    monkeypatch.setattr(generators, "GENERATORS", {})
+    lost = {fault.question for fault in check(load_bank()) if fault.problem.code == "quiz.id-lost"}
+    assert "gen-strides-element" in lost
 
 
 def test_a_sound_bank_has_no_fault(make_bank):
@@ -149,6 +159,8 @@ def test_command_passes_on_our_bank():
     )
     assert run.returncode == 0, run.stdout
     assert "all proved, no faults" in run.stdout
+    for name in ("kind", "topic", "level", "language", "pitfall"):
+        assert f"\n{name} " in f"\n{run.stdout}"
     assert run.stderr == ""
 
 

@@ -1,6 +1,7 @@
 """Each kind of question that is answered with code, strides, an outcome or pairs: what proves it, what refutes it."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -243,9 +244,9 @@ def test_a_way_of_writing_that_nobody_thought_of_is_run(ask, fill):
     assert not grade(asked, "no_such_method()", fill)
 
 
-def test_what_is_typed_can_do_no_harm(ask, fill, tmp_path):
-    asked, mark = ask(BLANK), tmp_path / "mark"
-    assert not grade(asked, f"__class__(open('{mark}', 'w'))"[:100], fill)
+def test_what_is_typed_can_do_no_harm(ask, fill):
+    asked, mark = ask(BLANK), Path("/headwise-mark")
+    assert not grade(asked, f"__class__(open('{mark}', 'w'))", fill)
     assert not grade(asked, "__class__(__import__('os')._exit(0))", fill)
     assert not mark.exists()
     assert grade(asked, "movedim(2, 1)", fill)  # and the next one is answered
