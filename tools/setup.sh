@@ -2,6 +2,7 @@
 # What the Makefile asks of the machine, run from the project's root:
 #   tools/setup.sh venv      a virtual environment in .venv
 #   tools/setup.sh browser   a Chromium and Chinese fonts, for the browser tests
+#   tools/setup.sh server    a PostgreSQL, which tests of the store start for themselves
 # Whatever is missing is installed where that is possible; else a message says what to do.
 set -eu
 
@@ -69,7 +70,25 @@ browser() {
     fi
 }
 
+has_server() {
+    command -v initdb >/dev/null && return
+    for initdb in /usr/lib/postgresql/*/bin/initdb /opt/homebrew/opt/postgresql*/bin/initdb /usr/local/opt/postgresql*/bin/initdb; do
+        [ -x "$initdb" ] && return
+    done
+    return 1
+}
+
+server() {
+    if ! has_server && ! apt_install postgresql; then
+        say "could not install postgresql. As root: apt install postgresql    macOS: brew install postgresql"
+    fi
+    if ! has_server; then
+        say "no PostgreSQL to be had: the tests that start one are left out."
+        return 1
+    fi
+}
+
 case "${1:-}" in
-    venv | browser) "$1" ;;
-    *) sed -n '2,5p' "$0" >&2; exit 2 ;;
+    venv | browser | server) "$1" ;;
+    *) sed -n '2,6p' "$0" >&2; exit 2 ;;
 esac

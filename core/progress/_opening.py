@@ -1,5 +1,6 @@
 """Opening the store: never fails, says what had to be done about it."""
 
+import errno
 import os
 import sqlite3
 from collections.abc import Callable
@@ -13,11 +14,14 @@ from sqlalchemy import URL, Engine, exc, make_url
 
 from core.errors import Explained, Unavailable
 from core.progress import _database, _versions
-from core.progress._database import PATIENCE, Database, explained, kind_of
+from core.progress._database import Database, explained, kind_of
+from core.progress._tables import Base
 from core.progress.store import Store
 
 NAME = "headwise.db"
 PROFILE = "local"
+LONG = 30
+"""Seconds to wait for another process that opens the store: it may have to migrate a large one."""
 
 Notice = Callable[[Explained], None]
 
@@ -50,7 +54,7 @@ def _open(url: str | None, notice: Notice) -> Database:
 
 def _in_memory() -> Database:
     engine = _database.memory()
-    _versions.upgrade(engine, "")
+    Base.metadata.create_all(engine)  # no migration is needed for what does not last, and none can fail
     return Database(engine, "")
 
 
@@ -73,8 +77,10 @@ def _open_file(path: Path, notice: Notice) -> Database:
     place = str(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         # one process at a time looks, moves aside and migrates
-        with filelock.FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE):
+        with filelock.FileLock(path.with_name(f".{path.name}.lock"), timeout=LONG):
             engine = _prepared(path, place, notice)
     except (OSError, Unavailable) as error:
         problem = error if isinstance(error, Unavailable) else _explain(error, place)
@@ -87,7 +93,7 @@ def _open_file(path: Path, notice: Notice) -> Database:
 
 def _explain(error: OSError, place: str) -> Unavailable:
     if isinstance(error, filelock.Timeout):
-        return Unavailable("progress.locked", place=place, seconds=PATIENCE)
+        return Unavailable("progress.locked", place=place, seconds=LONG)
     return Unavailable("progress.not-opened", place=place, detail=error.strerror or str(error))
 
 
@@ -105,8 +111,10 @@ def _prepared(path: Path, place: str, notice: Notice) -> Engine:
             _versions.upgrade(engine, place, before=lambda: backups.append(_back_up(path, place)))
             for backup in backups:
                 notice(Explained("progress.migrated", place=place, backup=backup.name))
-        with explained(place), engine.execution_options(writes=True).begin():
-            pass  # takes the lock that a write takes, or says why it cannot
+        with explained(place), engine.execution_options(writes=True).connect() as connection:
+            connection.exec_driver_sql(
+                "PRAGMA user_version = 0"
+            )  # a write, which is not committed; or why there is none
     except BaseException:
         engine.dispose()
         raise
@@ -117,21 +125,19 @@ def _damage(path: Path, place: str) -> str | None:
     """What is wrong with the file, or None; also None where there is none yet."""
     if not path.exists() or not path.stat().st_size:
         return None
+    engine = _database.file(path, only_reading="?mode=ro")  # which leaves a damaged file, and its log, as they are
     with explained(place):
         try:
-            with closing(sqlite3.connect(path, PATIENCE)) as connection:
-                (said,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-        except sqlite3.DatabaseError as error:
-            if kind_of(error) == "damaged-meanwhile":
-                return str(error)
-            raise
-        if said != "ok":
-            return said.splitlines()[-1]
-        engine = _database.file(path)
-        try:
             with engine.connect() as connection:
+                said = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar())
+                if said != "ok":
+                    return said.splitlines()[-1]
                 if _versions.version(connection) == _versions.HEAD and (missing := _versions.lacks(connection)):
                     return f"{missing} is missing"
+        except exc.DBAPIError as error:
+            if kind_of(error.orig) != "damaged-meanwhile":
+                raise
+            return str(error.orig)
         finally:
             engine.dispose()
     return None

@@ -37,6 +37,7 @@ class Json(TypeDecorator[Any]):
 
     impl = Text
     cache_ok = True
+    should_evaluate_none = True  # None is JSON's null, and no missing value
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str:
         return json.dumps(value, allow_nan=False)

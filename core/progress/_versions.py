@@ -23,14 +23,8 @@ def version(connection: Connection) -> str | None:
     return connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
 
 
-def upgrade(
-    engine: Engine,
-    place: str,
-    before: Callable[[], None] = lambda: None,
-    to: str = HEAD,
-    folder: Path = MIGRATIONS,
-) -> None:
-    """Bring the tables to version `to`, all of it or nothing; `before` is called first where there are tables already.
+def upgrade(engine: Engine, place: str, before: Callable[[], object] = lambda: None) -> None:
+    """Bring the tables up to date, all of it or nothing; `before` is called first where there are tables already.
 
     Raises Unavailable where the version is none we know, and where a migration fails.
     """
@@ -39,7 +33,7 @@ def upgrade(
     from alembic.script import ScriptDirectory
 
     config = Config()
-    config.set_main_option("script_location", str(folder).replace("%", "%%"))
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     try:
         with _one_at_a_time, engine.execution_options(writes=True).begin() as connection:
@@ -48,10 +42,10 @@ def upgrade(
             found = version(connection)
             if found not in known | {None}:
                 raise Unavailable("progress.newer", place=place, version=found)
-            if found not in (to, None):
+            if found not in (HEAD, None):
                 before()
             config.attributes.update(connection=connection, version_table=VERSION_TABLE)
-            command.upgrade(config, to)
+            command.upgrade(config, HEAD)
     except Explained:
         raise
     except Exception as error:

@@ -21,7 +21,7 @@ import yaml
 
 from core import markup
 from core.errors import Lang
-from core.quiz import ProofResult, Question, kinds, run_proof
+from core.quiz import Question, kinds, run_proof
 from core.quiz.kinds.choice import Outcome
 
 _NOTE_TYPE = {"en": 1_743_205_811, "zh": 1_743_205_812}
@@ -39,16 +39,21 @@ _TEMPLATE = {
 }
 
 
+def prove(question: Question) -> str:
+    """The transcript of the question's proof, run now."""
+    return run_proof(question).output
+
+
 def deck(
     questions: Iterable[Question],
     lang: Lang,
     at: datetime | None = None,
-    prove: Callable[[Question], ProofResult] = run_proof,
+    transcript: Callable[[Question], str] = prove,
 ) -> bytes:
-    """An .apkg of `questions` in `lang`, each with the output of its proof, which is run now (this imports torch).
+    """An .apkg of `questions` in `lang`, each with the `transcript` of its proof, which is run now (this imports torch)
+    unless somebody has it from before.
 
-    `prove` may give what was run before instead. `at` (now, where it is not given) is when the notes were changed: of
-    two, Anki takes the newer.
+    `at` (now, where it is not given) is when the notes were changed: of two, Anki takes the newer.
     """
     note_type = genanki.Model(
         _NOTE_TYPE[lang],
@@ -59,7 +64,7 @@ def deck(
     )
     notes = genanki.Deck(_DECK[lang], _words("deck", lang))
     for question in questions:
-        notes.add_note(_note(question, lang, note_type, prove(question).output))
+        notes.add_note(_note(question, lang, note_type, transcript(question)))
     seconds = (at or datetime.now(UTC)).timestamp()
     with closing(sqlite3.connect(":memory:")) as collection:
         genanki.Package(notes).write_to_db(collection.cursor(), seconds, itertools.count(int(seconds * 1000)))
