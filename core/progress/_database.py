@@ -9,7 +9,7 @@ from urllib.parse import quote
 from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event, exc
 from sqlalchemy.orm import Session
 
-from core.errors import Unavailable
+from core.errors import Explained, Unavailable
 from core.progress._tables import ProfileRow
 
 PATIENCE = 5
@@ -43,8 +43,13 @@ class Database:
     @contextmanager
     def reading(self) -> Generator[Session]:
         """A transaction that sees one state of the database and changes nothing. Raises Unavailable."""
-        with explained(self.place), Session(self.engine) as session:
-            yield session
+        try:
+            with explained(self.place), Session(self.engine) as session:
+                yield session
+        except Explained:
+            raise
+        except ValueError as error:  # a row that says nothing: no check of a file looks into texts
+            raise Unavailable("progress.damaged-meanwhile", place=self.place, detail=str(error)) from error
 
     @contextmanager
     def writing(self, profile: str) -> Generator[Session]:

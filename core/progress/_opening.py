@@ -145,7 +145,7 @@ def _damage(path: Path, place: str) -> str | None:
 
 def _move_aside(path: Path) -> Path:
     kept = _beside(path, "damaged")
-    for end in ("", "-wal", "-shm"):  # what SQLite keeps beside a file belongs to it
+    for end in ("-shm", "-wal", ""):  # what SQLite keeps beside a file belongs to it, and never to a fresh one
         part = path.with_name(path.name + end)
         if part.exists():
             part.rename(kept.with_name(kept.name + end))

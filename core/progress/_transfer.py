@@ -29,8 +29,8 @@ from core.progress.records import (
 
 FORMAT = "headwise-progress"
 VERSION = 1
-MAX_CHARACTERS = 64_000_000
-"""Of a file that is imported: fifty thousand answers are a third of it."""
+MAX_CHARACTERS = 100_000_000
+"""Of a file that is imported: ten thousand answers are four millions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,24 +11,10 @@ import platformdirs
 import pytest
 from sqlalchemy import Engine, inspect
 
-from core.errors import LANGS, Explained
-from core.progress import Store, _database, _versions, open_store
+from core.errors import LANGS, Explained, Unavailable
+from core.progress import _database, _versions, open_store
 from core.progress._tables import VERSION_TABLE, Base
-from tests.core.progress.samples import fill, given
-
-SECOND = """
-import sqlalchemy as sa
-from alembic import op
-
-revision = "002"
-down_revision = "001"
-
-
-def upgrade() -> None:
-    with op.batch_alter_table("answers") as answers:
-        answers.add_column(sa.Column("mood", sa.String(20), nullable=False, server_default="calm"))
-    op.execute("UPDATE answers SET topic = 'moved'")
-"""
+from tests.core.progress.files import SECOND, beside, filled, opened, sql, works
 
 
 @pytest.fixture
@@ -45,40 +31,6 @@ def second_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(_versions, "MIGRATIONS", folder)
     monkeypatch.setattr(_versions, "HEAD", "002")
     return folder / "versions" / "v002_second.py"
-
-
-def opened(file: Path, *codes: str) -> Store:
-    """The store in `file`, which was opened with notices of these codes and no others, all in words."""
-    store = open_store(f"sqlite:///{file}")
-    assert [notice.code for notice in store.notices] == [f"progress.{code}" for code in codes]
-    for notice in store.notices:
-        assert all(str(file) in notice.parts(lang).given for lang in LANGS)
-    return store
-
-
-def filled(file: Path) -> str:
-    """A file with something of everything; gives its export."""
-    store = opened(file)
-    fill(store)
-    export = store.export()
-    store.close()
-    return export
-
-
-def works(store: Store) -> bool:
-    store.answer(given("afterwards"))
-    done = bool(store.answers(question="afterwards"))
-    store.close()
-    return done
-
-
-def beside(file: Path, word: str) -> list[Path]:
-    return sorted(path for path in file.parent.iterdir() if word in path.name)
-
-
-def sql(file: Path, query: str) -> list[tuple]:
-    with closing(sqlite3.connect(file)) as connection:
-        return connection.execute(query).fetchall()
 
 
 # Where ---------------------------------------------------------------------------------------------------------------
@@ -242,6 +194,20 @@ def test_what_lies_beside_a_damaged_file_goes_with_it(file: Path) -> None:
 def test_an_empty_file_is_no_damage(file: Path) -> None:
     file.touch()
     assert works(opened(file))
+
+
+@pytest.mark.parametrize("damage", ["given = '{'", "at = 'yesterday'"])
+def test_a_row_that_says_nothing_is_told_where_it_is_read(file: Path, damage: str) -> None:
+    filled(file)
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(f"UPDATE answers SET {damage}")
+        connection.commit()
+    store = opened(file)
+    with pytest.raises(Unavailable) as raised:
+        store.answers()
+    assert raised.value.code == "progress.damaged-meanwhile"
+    assert store.draft("mha")  # what is sound is read
+    store.close()
 
 
 # What cannot be opened at all ----------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from sqlalchemy import create_engine, text
 from core.errors import LANGS, Unavailable
 from core.progress import Store, _database, _versions, open_store
 from tests.core.progress import server
+from tests.core.progress.files import SECOND
 from tests.core.progress.samples import NOW, fill, given
-from tests.core.progress.test_opening import SECOND
 
 
 @pytest.fixture
