@@ -18,39 +18,50 @@ _PATIENCE = 120.0  # seconds; a cold start on a busy machine takes a few
 
 @dataclass(frozen=True)
 class Server:
-    """A running server: its address without a slash at the end, and the file that it writes its log to."""
+    """A running server: its address without a slash at the end, the file that it writes its log to, and where it keeps
+    what people do (as HEADWISE_DB has it).
+    """
 
     url: str
     log_file: Path
+    store: str
+    process: subprocess.Popen[bytes]
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        self.process.kill()
+        self.process.wait()
 
     def log(self) -> str:
         return self.log_file.read_text(encoding="utf-8", errors="replace")
 
 
 @contextmanager
-def serve(script: str | Path = "app.py") -> Generator[Server]:
+def serve(script: str | Path = "app.py", store: str | None = None) -> Generator[Server]:
     """`streamlit run script` on a free port, from the time it answers; stopped at the end.
 
-    Raises RuntimeError with the server's log when it does not come up.
+    What is done there goes to `store`, else to a file that goes with the server: never to the user's own. Raises
+    RuntimeError with the server's log when it does not come up.
     """
     with tempfile.TemporaryDirectory() as folder:
-        port = _free_port()
-        server = Server(f"http://127.0.0.1:{port}", Path(folder) / "server.log")
+        port, log_file = _free_port(), Path(folder) / "server.log"
+        store = store or f"sqlite:///{folder}/headwise.db"
         command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
         command += ["--server.address", "127.0.0.1", "--server.headless", "true"]
         with (
-            server.log_file.open("wb") as log,
+            log_file.open("wb") as log,
             subprocess.Popen(
                 command,
                 cwd=ROOT,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=os.environ | {"PYTHONUNBUFFERED": "1"},
+                env=os.environ | {"PYTHONUNBUFFERED": "1", "HEADWISE_DB": store},
             ) as process,
         ):
+            server = Server(f"http://127.0.0.1:{port}", log_file, store, process)
             try:
-                _wait_until_up(server, process)
+                _wait_until_up(server)
                 yield server
             finally:
                 process.terminate()
@@ -66,10 +77,10 @@ def _free_port() -> int:
         return probe.getsockname()[1]
 
 
-def _wait_until_up(server: Server, process: subprocess.Popen[bytes]) -> None:
+def _wait_until_up(server: Server) -> None:
     deadline = time.monotonic() + _PATIENCE
     while not _is_up(server):
-        if process.poll() is not None or time.monotonic() > deadline:
+        if server.process.poll() is not None or time.monotonic() > deadline:
             raise RuntimeError(f"the server did not come up; its log:\n{server.log()}")
         time.sleep(0.02)
 

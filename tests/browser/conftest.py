@@ -5,7 +5,7 @@ from collections.abc import Generator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
-from tests.browser.visiting import Open, Visit, cold_server
+from tests.browser.visiting import Open, Visit, cold_server, empty
 from tools import browser as chromium
 from tools.server import Server
 
@@ -29,7 +29,11 @@ def server() -> Generator[Server]:
 
 @pytest.fixture
 def visit(browser: Browser, server: Server) -> Generator[Open]:
-    """`visit(**options)`: a browser profile of its own, with options of a playwright context (viewport, locale, …)."""
+    """`visit(**options)`: a browser profile of its own, with options of a playwright context (viewport, locale, …).
+
+    The server has forgotten what was done in other tests.
+    """
+    empty(server.store)
     contexts: list[BrowserContext] = []
 
     def start(**options: object) -> Visit:

@@ -1,8 +1,10 @@
 """Looking at the app as a person does, on a server that is new."""
 
 import re
+import sqlite3
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from playwright.sync_api import ConsoleMessage, Page, Request, expect
@@ -67,6 +69,18 @@ def is_titled(page: Page, page_id: str, lang: str) -> None:
     expect(page).to_have_title(f"{WORDS[lang][f'nav.{page_id}']} · Headwise")
     title = WORDS[lang]["home.title" if page_id == "home" else f"nav.{page_id}"]
     expect(page.get_by_role("heading", level=1)).to_have_text(title)
+
+
+def empty(store: str) -> None:
+    """Take everything out of a store that is a file of SQLite."""
+    path = store.removeprefix("sqlite:///")
+    if not Path(path).exists():  # no page has asked for it yet
+        return
+    with closing(sqlite3.connect(path, timeout=30)) as connection, connection:
+        names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        for (name,) in names:
+            if name not in ("alembic_version", "sqlite_sequence"):
+                connection.execute(f'DELETE FROM "{name}"')
 
 
 @contextmanager
