@@ -22,6 +22,7 @@ PAGES: dict[str, PageLink] = {
     "head_maps": PageLink("head_maps.py", "head_maps", ":material/grid_on:"),
     "quiz": PageLink("quiz.py", "quiz", ":material/quiz:"),
     "coding_room": PageLink("coding_room.py", "coding_room", ":material/code:"),
+    "progress": PageLink("progress.py", "progress", ":material/monitoring:"),
 }
 
 
@@ -49,7 +50,7 @@ def link_to(page_id: str, label: str | None = None, **query: str) -> None:
     st.page_link(link.file, label=label or t(f"nav.{page_id}"), icon=link.icon, query_params=query or None)
 
 
-def button_to(page_id: str, label: str) -> None:
-    """A button, where a link would not stand out enough."""
+def button_to(page_id: str, label: str, **query: str) -> None:
+    """A button, where a link would not stand out enough; `query` as in `link_to`."""
     if st.button(label, type="primary"):
-        st.switch_page(PAGES[page_id].file)
+        st.switch_page(PAGES[page_id].file, query_params=query or None)
