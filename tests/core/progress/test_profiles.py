@@ -54,6 +54,25 @@ def test_another_profile_changes_nothing(store: Store, name: str) -> None:
     assert (store.export(), store.reviews()) == (before, reviews)
 
 
+@pytest.mark.parametrize("name", WRITES)
+def test_what_is_anothers_does_not_count(store: Store, name: str) -> None:
+    alone = store.of("alone")
+    WRITES[name](alone)
+    before = alone.reviews()
+    fill(store)
+    WRITES[name](store.of("other"))
+    assert store.of("other").reviews() == alone.reviews() == before
+
+
+def test_another_profiles_settings_do_not_count(store: Store) -> None:
+    before = store.of("alone").answer(given(seconds=30.0))
+    store.set_setting("pace", 0.2)
+    store.set_setting("desired_retention", 0.97)
+    after = store.of("other").answer(given(seconds=30.0))
+    assert (after.rating, after.review) == (before.rating, before.review)
+    assert store.answer(given(seconds=30.0)).rating != before.rating
+
+
 def test_another_profile_cannot_rate_an_answer(store: Store) -> None:
     fill(store)
     before = store.export()
