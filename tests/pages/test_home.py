@@ -1,10 +1,26 @@
-"""The moving picture tells the truth about view and transpose."""
+"""The moving picture tells the truth about view and transpose, and one is led to where one left off."""
 
 import itertools
+import subprocess
+import sys
+from collections.abc import Callable, Generator
+from datetime import UTC, datetime, timedelta
 
+import pytest
 import torch
+from streamlit.testing.v1 import AppTest
 
+from core.errors import Lang, Unavailable
+from core.progress import GivenAnswer, Store, open_store
+from core.quiz import Question, generators, load_bank
+from core.quiz.generators import Generator as Drawing
+from pages._ui import cache, i18n
 from pages._ui.home import D_H, H, L, moving_picture, places
+from pages._ui.links import ROOMS
+from tests.architecture import ROOT
+
+Open = Callable[..., AppTest]
+FRAME = ROOT / "pages" / "_frame.py"
 
 
 def test_each_stage_lays_the_cells_out_as_torch_does() -> None:
@@ -29,3 +45,121 @@ def test_a_gap_shows_where_an_axis_was_cut() -> None:
 def test_the_picture_says_what_it_shows() -> None:
     assert "aria-label=" in moving_picture()
     assert moving_picture().count("<i ") == L * H * D_H
+
+
+# Going on ------------------------------------------------------------------------------------------------------------
+
+
+def links_of(app: AppTest) -> list[tuple[str, str]]:
+    """The links that open a page in a state: those of the cards have none."""
+    found = [(one.proto.page.rsplit("/", 1)[-1], one.proto.query_string) for one in app.get("page_link")]
+    return [(page, query) for page, query in found if query]
+
+
+def answered(store: Store, question: Question | Drawing, right: bool, hours_ago: float) -> None:
+    store.answer(
+        GivenAnswer(
+            question=question.id,
+            card=question.id,
+            given="x",
+            right=right,
+            seconds=15.0,
+            mode="learn",
+            topic=question.topic,
+            at=datetime.now(UTC) - timedelta(hours=hours_ago),
+        )
+    )
+
+
+def in_topic(topic: str) -> list[Question]:
+    return [question for question in load_bank().questions if question.topic == topic]
+
+
+def tried(store: Store, problem: str, passed: bool, hours_ago: float, mode: str = "write") -> None:
+    at = datetime.now(UTC) - timedelta(hours=hours_ago)
+    store.submit(problem, "class X: ...", {"passed": passed}, passed, (), at, mode)
+
+
+@pytest.fixture
+def store() -> Generator[Store]:
+    opened = open_store()
+    yield opened
+    opened.close()
+
+
+def test_every_room_has_its_card(open_page: Open, lang: Lang) -> None:
+    app = open_page("home", lang=lang)
+    assert not app.exception
+    assert [one.proto.page.rsplit("/", 1)[-1] for one in app.get("page_link")] == ROOMS
+
+
+@pytest.mark.usefixtures("store")
+def test_an_empty_profile_has_nothing_to_go_on_with(open_page: Open, lang: Lang) -> None:
+    app = open_page("home", lang=lang)
+    assert links_of(app) == []
+    assert [button.label for button in app.button] == [i18n.catalogue(lang)["home.start"]]
+
+
+def test_what_is_due_leads_to_its_review(open_page: Open, store: Store, lang: Lang) -> None:
+    first, second, *_ = in_topic("split")
+    answered(store, first, False, 30)
+    answered(store, second, True, 0)
+    store.make_due(["a-question-that-is-gone"], datetime.now(UTC) - timedelta(hours=1))
+    assert len(store.due(datetime.now(UTC))) == 2
+    app = open_page("home", lang=lang)
+    assert not app.exception
+    assert links_of(app)[0] == ("quiz", "practice=review")
+    labels = [one.proto.label for one in app.get("page_link")]
+    assert i18n.catalogue(lang)["home.go_on.due"].format(count=1) in labels
+
+
+def test_the_last_topic_that_is_not_finished_is_gone_on_with(open_page: Open, store: Store) -> None:
+    answered(store, in_topic("rope")[0], True, 3)
+    answered(store, in_topic("split")[0], True, 2)
+    assert links_of(open_page("home"))[-1] == ("quiz", "practice=learn&topic=split")
+    for card in (*in_topic("split"), *(one for one in generators.GENERATORS.values() if one.topic == "split")):
+        answered(store, card, True, 1)
+    assert links_of(open_page("home"))[-1] == ("quiz", "practice=learn&topic=rope")
+
+
+def test_a_problem_is_gone_on_with_until_it_is_right(open_page: Open, store: Store, lang: Lang) -> None:
+    answered(store, in_topic("split")[0], True, 5)
+    tried(store, "gqa", False, 4)
+    assert links_of(open_page("home", lang=lang))[-1] == ("coding_room", "problem=gqa")
+    tried(store, "gqa", True, 3)
+    tried(store, "mha", False, 2, mode="debug")  # a task is drawn: no link leads back to it
+    assert links_of(open_page("home", lang=lang))[-1] == ("quiz", "practice=learn&topic=split")
+    store.save_draft("coding_gqa", "class X: ...  # once more", datetime.now(UTC))
+    store.save_draft("coding_mha_1_7", "class X: ...", datetime.now(UTC))
+    assert links_of(open_page("home", lang=lang))[-1] == ("coding_room", "problem=gqa")
+
+
+def test_a_store_that_cannot_be_read_leaves_home_as_it_is(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise Unavailable("progress.unreachable", place="there", detail="gone")
+
+    monkeypatch.setattr(cache, "store", refuse)
+    app = open_page("home")
+    assert not app.exception
+    assert not app.error
+    assert links_of(app) == []
+
+
+def test_home_is_drawn_before_the_store_is_imported() -> None:
+    """In a new process: what the page itself imports has no part of it."""
+    code = (
+        "import sys; from streamlit.testing.v1 import AppTest\n"
+        "from pages._ui import links\n"
+        "seen = []\n"
+        "link_to = links.link_to\n"
+        "def watched(*args, **query):\n"
+        "    seen.append({'sqlalchemy', 'torch'} & sys.modules.keys())\n"
+        "    link_to(*args, **query)\n"
+        "links.link_to = watched\n"
+        f"app = AppTest.from_file({str(FRAME)!r}, default_timeout=60).run()\n"
+        "assert not app.exception\n"
+        f"assert len(seen) == {len(ROOMS)} and not any(seen), seen\n"
+        "assert 'sqlalchemy' in sys.modules and 'torch' not in sys.modules\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
