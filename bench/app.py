@@ -7,6 +7,7 @@ script of a page, run again after a widget was used.
 
 import argparse
 import logging
+import os
 import statistics
 import tempfile
 import time
@@ -84,4 +85,6 @@ if __name__ == "__main__":
     given = parser.parse_args()
     logging.disable(logging.WARNING)  # Streamlit warns of each run that no browser asked for
     starts(given.starts)
-    reruns(given.reruns)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["HEADWISE_DB"] = f"sqlite:///{folder}/headwise.db"  # the user's own stays as it is
+        reruns(given.reruns)
