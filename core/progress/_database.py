@@ -117,12 +117,13 @@ def explained(place: str) -> Generator[None]:
     try:
         yield
     except (exc.DBAPIError, sqlite3.Error) as error:
-        raise _explain(error, place) from error
+        raise explain(error, place) from error
     except exc.TimeoutError as error:
         raise Unavailable("progress.locked", place=place, seconds=PATIENCE) from error
 
 
-def _explain(error: exc.DBAPIError | sqlite3.Error, place: str) -> Unavailable:
+def explain(error: exc.DBAPIError | sqlite3.Error, place: str) -> Unavailable:
+    """What a database raised, in words that name `place`."""
     cause = error.orig if isinstance(error, exc.DBAPIError) else error
     detail = next(iter(str(cause).splitlines()), type(cause).__name__)
     match kind_of(cause):

@@ -4,9 +4,10 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy import Connection, Engine, exc, inspect, text
 
 from core.errors import Explained, Unavailable
+from core.progress._database import explain, kind_of
 from core.progress._tables import VERSION_TABLE, Base
 
 HEAD = "001"
@@ -35,6 +36,7 @@ def upgrade(engine: Engine, place: str, before: Callable[[], object] = lambda: N
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    found = None
     try:
         with _one_at_a_time, engine.execution_options(writes=True).begin() as connection:
             if connection.dialect.name == "postgresql":  # SQLite's write lock is taken; here two could begin at once
@@ -49,6 +51,8 @@ def upgrade(engine: Engine, place: str, before: Callable[[], object] = lambda: N
     except Explained:
         raise
     except Exception as error:
+        if isinstance(error, exc.DBAPIError) and (found is None or kind_of(error.orig)):
+            raise explain(error, place) from error  # no room, say: it has little to do with versions
         detail = next(iter(str(error).splitlines()), type(error).__name__)
         raise Unavailable("progress.not-migrated", place=place, detail=detail) from error
 

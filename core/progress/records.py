@@ -5,7 +5,7 @@ what a page hands over, and every row of an imported file.
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from fsrs import Rating, State
 from pydantic import AfterValidator, AwareDatetime, ConfigDict, Field, JsonValue, StringConstraints
@@ -80,8 +80,7 @@ class Answer(GivenAnswer):
     rated_at: Utc
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What figures are made of: an answer in short."""
 
     card: str

@@ -95,7 +95,7 @@ def no_room(store: Store) -> Generator[None]:
 def no_room_for_files(file: Path) -> Generator[None]:
     """The system refuses to let a file grow past the size that it has: a write fails, or is cut off, half-way."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    largest = max(path.stat().st_size for path in file.parent.iterdir())
+    largest = max((path.stat().st_size for path in file.parent.iterdir()), default=0)
     resource.setrlimit(resource.RLIMIT_FSIZE, (largest + 5000, before[1]))
     try:
         yield
@@ -132,6 +132,18 @@ def test_a_write_that_the_system_cuts_off_is_undone(full: Store, file: Path, nam
     assert again.export() == before
     WRITES[name](again)
     assert consistent(again)
+    again.close()
+
+
+def test_without_room_for_a_new_file_the_store_is_in_memory(file: Path) -> None:
+    with no_room_for_files(file):
+        store = open_store(f"sqlite:///{file}")
+    assert [notice.code for notice in store.notices] == ["progress.failed"]
+    assert store.place is None
+    store.answer(given())
+    store.close()
+    again = open_store(f"sqlite:///{file}")
+    assert (again.notices, again.place) == ((), str(file))
     again.close()
 
 

@@ -69,7 +69,10 @@ def test_answers_are_found_the_newest_first(store: Store) -> None:
     assert [answer.at for answer in store.answers(question="a")] == [NOW + 2 * DAY, NOW]
     assert [answer.card for answer in store.answers(since=NOW + 2 * DAY)] == ["c", "a"]
     assert [answer.card for answer in store.answers(limit=1)] == ["c"]
-    assert [outcome.card for outcome in store.outcomes()] == ["c", "a", "b", "a"]
+    store.answer(given("d", at=NOW, right=False))
+    assert [outcome.card for outcome in store.outcomes(right=True)] == ["c", "a", "b", "a"]
+    assert [(outcome.card, outcome.right, outcome.at) for outcome in store.outcomes(right=False)] == [("d", False, NOW)]
+    assert len(store.outcomes()) == 5
 
 
 def test_the_last_answer_of_each_card(store: Store) -> None:

@@ -181,8 +181,11 @@ def test_a_history_is_read_from_a_store() -> None:
     store: Store = open_store("sqlite://")
     store.answer(given("a", right=False, pitfalls=("scale-missing",)))
     store.submit("mha", "pass", {}, False, ("scale-missing",), NOW, "write", 60.0)
+    store.answer(given("b"))
     past = summary.read(store)
     assert [mistake.times for mistake in summary.mistakes(past)] == [2]
-    assert summary.by_topic(past, QUESTIONS, NOW)[0].answered == 1
+    assert summary.mistakes(summary.read_mistakes(store)) == summary.mistakes(past)
+    assert [len(summary.read_mistakes(store).answers), len(past.answers)] == [1, 2]
+    assert summary.by_topic(past, QUESTIONS, NOW)[0].answered == 2
     assert summary.series(past)["mha"][0].seconds == 60.0
     store.close()
