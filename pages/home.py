@@ -25,6 +25,4 @@ for start in range(0, len(links.ROOMS), ACROSS):
             st.caption(t(f"home.{page_id}"))
 
 with left_off:
-    from pages._ui.progress import going_on  # the store takes a moment to import, for which the page need not wait
-
-    going_on.show()
+    home.go_on()

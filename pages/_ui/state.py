@@ -14,6 +14,7 @@ import streamlit as st
 from core.errors import LANGS, Lang
 
 LANG = "lang"
+HOME_CLOCK = "home_clock"
 QUESTION_SECTION = "section"
 QUIZ_MODE, QUIZ_TOPIC, QUIZ_LEVEL, QUIZ_PITFALL, QUIZ_QUESTION = "practice", "topic", "level", "pitfall", "question"
 QUIZ_SITTING, QUIZ_SHOWN, QUIZ_RECORDED, QUIZ_UNSAVED = "quiz_sitting", "quiz_shown", "quiz_recorded", "quiz_unsaved"

@@ -14,13 +14,12 @@ from core.errors import Lang, Unavailable
 from core.progress import GivenAnswer, Store, open_store
 from core.quiz import Question, generators, load_bank
 from core.quiz.generators import Generator as Drawing
-from pages._ui import cache, i18n
+from pages._ui import cache, home, i18n
 from pages._ui.home import D_H, H, L, moving_picture, places
 from pages._ui.links import ROOMS
 from tests.architecture import ROOT
 
 Open = Callable[..., AppTest]
-FRAME = ROOT / "pages" / "_frame.py"
 
 
 def test_each_stage_lays_the_cells_out_as_torch_does() -> None:
@@ -78,6 +77,12 @@ def in_topic(topic: str) -> list[Question]:
 def tried(store: Store, problem: str, passed: bool, hours_ago: float, mode: str = "write") -> None:
     at = datetime.now(UTC) - timedelta(hours=hours_ago)
     store.submit(problem, "class X: ...", {"passed": passed}, passed, (), at, mode)
+
+
+@pytest.fixture(autouse=True)
+def imported() -> None:
+    """As it is a moment after the first visit."""
+    home.importing().join()
 
 
 @pytest.fixture
@@ -145,21 +150,26 @@ def test_a_store_that_cannot_be_read_leaves_home_as_it_is(open_page: Open, monke
     assert links_of(app) == []
 
 
-def test_home_is_drawn_before_the_store_is_imported() -> None:
-    """In a new process: what the page itself imports has no part of it."""
-    code = (
-        "import sys; from streamlit.testing.v1 import AppTest\n"
-        "from pages._ui import links\n"
-        "seen = []\n"
-        "link_to = links.link_to\n"
-        "def watched(*args, **query):\n"
-        "    seen.append({'sqlalchemy', 'torch'} & sys.modules.keys())\n"
-        "    link_to(*args, **query)\n"
-        "links.link_to = watched\n"
-        f"app = AppTest.from_file({str(FRAME)!r}, default_timeout=60).run()\n"
-        "assert not app.exception\n"
-        f"assert len(seen) == {len(ROOMS)} and not any(seen), seen\n"
-        "assert 'sqlalchemy' in sys.modules and 'torch' not in sys.modules\n"
-    )
-    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+def test_home_is_drawn_before_the_store_is_imported_and_takes_it_up_afterwards() -> None:
+    """In a new process, where nothing is there yet."""
+    run = subprocess.run([sys.executable, "-c", COLD], cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
+
+
+COLD = """
+import sys
+from datetime import UTC, datetime
+from streamlit.testing.v1 import AppTest
+from pages._ui import home
+app = AppTest.from_file("pages/_frame.py", default_timeout=60).run()
+assert not app.exception
+cards = len(app.get("page_link"))
+assert not {"sqlalchemy", "torch", "core.quiz"} & sys.modules.keys()
+home.importing().join()
+from core.progress import open_store
+assert "torch" not in sys.modules
+open_store().make_due(["split-right-shape"], datetime.now(UTC))
+app.run()
+assert not app.exception
+assert len(app.get("page_link")) == cards + 1
+"""
