@@ -11,9 +11,10 @@ Prompts, options and explanations carry the mark-up of `core.markup`; loading re
 ``python -m core.quiz check`` runs all proofs and checks the files. Nothing here imports torch before a proof is run.
 """
 
-from core.quiz.bank import Bank, Fault, Topic, load_bank
+from core.quiz.bank import Bank, Topic, load_bank
 from core.quiz.cards import about, card_of
 from core.quiz.checks import check
+from core.quiz.faults import Fault
 from core.quiz.kinds import (
     BLANK,
     FaultyLine,

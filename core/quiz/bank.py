@@ -10,20 +10,20 @@ The pitfalls that a question names are those of `core.pitfalls`.
 A fault takes one question (or one unreadable file) out and is kept in `Bank.faults`; the rest is there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from core.errors import LANGS, BadInput, Lang
+from core.errors import BadInput
 from core.pitfalls import IDS
 from core.quiz import files
-from core.quiz.kinds import ADAPTER, KINDS
+from core.quiz.faults import Fault, Place, of_validation
+from core.quiz.kinds import ADAPTER
 from core.quiz.schema import Id, Question, Strict, Text
 
 BANK = Path(__file__).parents[2] / "quiz_data" / "questions"
@@ -34,28 +34,6 @@ class Topic(Strict):
 
     id: Id
     name: Text
-
-
-class Place(NamedTuple):
-    """Where something stands: a file, a line in it (1-based)."""
-
-    path: Path
-    line: int
-
-
-class Fault(NamedTuple):
-    """What is wrong with the bank, where, and what to do about it."""
-
-    place: Place
-    question: str | None
-    problem: BadInput
-
-    def text(self, lang: Lang = "en") -> str:
-        """One line of words, without the folder: ``split.yaml:12 (question-id) …``."""
-        given, expected, action = self.problem.parts(lang)
-        about = f" ({self.question})" if self.question else ""
-        stops = ("；", "。") if lang == "zh" else ("; ", ". ")
-        return f"{self.place.path.name}:{self.place.line}{about} {given}{stops[0]}{expected}{stops[1]}{action}"
 
 
 @dataclass(frozen=True)
@@ -88,6 +66,11 @@ def load_bank(path: Path = BANK) -> Bank:
     found = sorted([*path.glob("*.yaml"), *path.glob("*.txt")])
     stamp = tuple((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in found)
     return _load(path, stamp)
+
+
+def read_topics(path: Path = BANK) -> Sequence[Topic]:
+    """The topics alone, in the order in which they are taught; none where they cannot be read."""
+    return _Reader(path).topics()
 
 
 @lru_cache(maxsize=4)
@@ -197,25 +180,4 @@ class _Reader:
                 self.places[question.id] = place
 
     def invalid(self, path: Path, node: yaml.Node | None, question: str | None, error: ValidationError) -> None:
-        for problem in error.errors(include_url=False):
-            loc = tuple(step for step in problem["loc"] if step not in KINDS)
-            place = Place(path, files.line_of(node, loc))
-            code, params = _worded(problem["type"], problem)
-            self.fault(place, question, code, field=".".join(map(str, loc)) or "–", **params)
-
-
-def _worded(kind: str, problem: Mapping) -> tuple[str, dict[str, object]]:
-    """The code of ``errors.yaml``, and its parameters, for one problem that pydantic found."""
-    value = repr(problem["input"])
-    value = value if len(value) <= 60 else value[:60] + "…"
-    if kind == "missing":
-        return ("language-missing" if problem["loc"][-1] in LANGS else "field-missing"), {}
-    if kind == "extra_forbidden":
-        return "field-unknown", {}
-    if kind == "string_type":
-        return "field-not-text", {"value": value}
-    if kind in ("union_tag_invalid", "union_tag_not_found"):
-        return "kind-unknown", {"kinds": ", ".join(KINDS)}
-    if "-" in kind:  # the codes of our own validators
-        return kind, {"value": value} | dict(problem.get("ctx", {}))
-    return "field-invalid", {"value": value, "detail": problem["msg"]}
+        self.faults += of_validation(path, node, question, error)

@@ -12,7 +12,8 @@ from typing import get_args
 from core.errors import LANGS, BadInput, Lang
 from core.markup import parse
 from core.quiz import generators
-from core.quiz.bank import BANK, Bank, Fault, Place
+from core.quiz.bank import BANK, Bank
+from core.quiz.faults import Fault, Place
 from core.quiz.kinds import OneChoice, Raises, SeveralChoices
 from core.quiz.proof import run_proof
 from core.quiz.schema import Question
@@ -45,6 +46,7 @@ def _drawn(bank: Bank) -> Iterator[Fault]:
     """What the generators draw is proved like what was written."""
     if bank.path != BANK.resolve():
         return
+    yield from generators.FAULTS
     for question in generators.sample(DRAWS):
         for problem in run_proof(question).faults:
             yield Fault(Place(bank.path.parent / "generators", 1), question.id, problem)

@@ -18,10 +18,14 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, ValidationError
 
+from core.errors import BadInput
 from core.pitfalls import IDS
 from core.quiz import files
+from core.quiz.bank import BANK, read_topics
+from core.quiz.faults import Fault, Place, of_validation
+from core.quiz.generators._sizes import SIZES
 from core.quiz.schema import Id, Strict, Text
 
 FOLDER = Path(__file__).parents[3] / "quiz_data" / "generators"
@@ -102,17 +106,56 @@ class Template(Strict):
         return tuple(dict.fromkeys([*self.pitfalls, *(id_ for id_ in ids if id_ in IDS)]))
 
 
+class Templates(NamedTuple):
+    """The entries by their ids, in the order in which the topics are taught, and what was wrong with others."""
+
+    entries: Mapping[str, Template]
+    faults: tuple[Fault, ...]
+
+
 @cache
-def load_templates() -> Mapping[str, Template]:
-    """All entries by their ids, in the order in which the topics are taught. Raises for a file with a fault in it."""
-    topics = TypeAdapter(list[dict]).validate_python(_data(FOLDER.parent / "questions" / "_topics.yaml"))
-    order = [topic["id"] for topic in topics]
-    entries = [
-        entry for path in sorted(FOLDER.glob("*.yaml")) for entry in TypeAdapter(list).validate_python(_data(path))
-    ]
-    templates = sorted(map(Template.model_validate, entries), key=lambda one: order.index(one.topic))
-    return {template.id: template for template in templates}
+def load_templates(folder: Path = FOLDER) -> Templates:
+    """All entries of a folder. Never raises for a bad file: what has a fault is left out."""
+    reader = _Reader()
+    for path in sorted(folder.glob("*.yaml")):
+        reader.read(path)
+    order = {topic.id: number for number, topic in enumerate(read_topics(BANK))}
+    entries = sorted(reader.found.values(), key=lambda one: order.get(one.topic, len(order)))
+    return Templates({template.id: template for template in entries}, tuple(reader.faults))
 
 
-def _data(path: Path) -> object:
-    return files.parse(path.read_text(encoding="utf-8")).data
+class _Reader:
+    def __init__(self) -> None:
+        self.found: dict[str, Template] = {}
+        self.faults: list[Fault] = []
+
+    def read(self, path: Path) -> None:
+        try:
+            document = files.parse(path.read_text(encoding="utf-8"))
+        except files.YamlError as error:
+            self._fault(Place(path, error.line), None, "yaml-broken", detail=error.detail)
+            return
+        except (OSError, UnicodeDecodeError) as error:
+            self._fault(Place(path, 1), None, "file-unreadable", name=path.name, detail=error)
+            return
+        if not isinstance(document.data, list):
+            self._fault(Place(path, 1), None, "file-not-a-list", name=path.name)
+            return
+        for number, item in enumerate(document.data):
+            node = files.child(document.node, number)
+            name = item.get("id") if isinstance(item, dict) and isinstance(item.get("id"), str) else None
+            try:
+                template = Template.model_validate(item)
+            except ValidationError as error:
+                self.faults += of_validation(path, node, name, error)
+                continue
+            place = Place(path, files.line_of(node, ()))
+            if template.id in self.found:
+                self._fault(place, name, "id-twice", name=name, first=path.name)
+            elif template.id not in SIZES:
+                self._fault(place, name, "generator-draws-nothing", name=name)
+            else:
+                self.found[template.id] = template
+
+    def _fault(self, place: Place, question: str | None, code: str, **params: object) -> None:
+        self.faults.append(Fault(place, question, BadInput(f"quiz.{code}", **params)))

@@ -177,7 +177,11 @@ def _by_topic(bank: Bank, ids: Sequence[str], right: Sequence[str]) -> str:
     known = Counter(modes.topic_of(bank, id_) for id_ in right)
     order = [topic.id for topic in bank.topics if topic.id in asked]
     rows = [
-        (html.escape(topic_name(bank, topic)), f"{known[topic]}\u00a0/\u00a0{asked[topic]}", _bar(known[topic] / asked[topic]))
+        (
+            html.escape(topic_name(bank, topic)),
+            f"{known[topic]}\u00a0/\u00a0{asked[topic]}",
+            _bar(known[topic] / asked[topic]),
+        )
         for topic in order
     ]
     return table((t("quiz.topic"), f'<span class="hw-nowrap">{t("quiz.exam.right")}</span>', ""), rows)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core import pitfalls
-from core.quiz import Bank, Question
+from core.quiz import Bank, Question, generators
 from pages._ui import cache, chrome, links, state
 from pages._ui.i18n import lang, t
 from pages._ui.quiz import asking, exam, grading, head, modes, record, showing, summary
@@ -57,14 +57,15 @@ def _round(bank: Bank, ids: Sequence[str]) -> None:
 
 def left_out(bank: Bank) -> None:
     """What is missing from the quiz because its file has faults, and where."""
-    if not bank.faults:
+    faults = (*bank.faults, *generators.FAULTS)
+    if not faults:
         return
-    count = len({(fault.place.path, fault.question or fault.place.line) for fault in bank.faults})
+    count = len({(fault.place.path, fault.question or fault.place.line) for fault in faults})
     with st.container(width=WIDTH):
         if not bank.questions:
             st.warning(t("quiz.no_questions"), icon=":material/warning:")
         with st.expander(t("quiz.left_out", count=count), icon=":material/warning:", expanded=not bank.questions):
-            for fault in bank.faults:
+            for fault in faults:
                 st.code(fault.text(lang()), None, wrap_lines=True)
 
 

@@ -20,7 +20,7 @@ import pytest
 from core import costs
 from core.pitfalls import IDS
 from core.quiz import Bank, checks, grade, load_bank, run_proof
-from core.quiz.bank import Place
+from core.quiz.faults import Place
 from core.quiz.generators import GENERATORS, SEEDS, generate, parse, sample
 from core.quiz.generators import _make as making
 from core.quiz.generators._draw import Draw
