@@ -6,11 +6,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core import pitfalls
 from core.errors import Lang, Unavailable
 from core.progress import Rating
 from core.quiz import Question, generators, load_bank
 from pages._ui import cache
 from pages._ui.quiz import exam, modes
+from pages._ui.text import rich
 from tests.pages.quizzing import (
     KINDS,
     ONE,
@@ -23,6 +25,7 @@ from tests.pages.quizzing import (
     now_asked,
     option,
     sound,
+    type_in,
     words,
     wrong_answer,
 )
@@ -129,6 +132,18 @@ def test_a_drawn_question_opens_by_its_link(open_page: Open, lang: Lang) -> None
         answer(app, now_asked(app))
         sound(app)
         assert f">{words('quiz.right', lang)}<" in html_of(app)
+
+
+def test_a_typed_value_that_a_mistake_gives_is_named(open_page: Open, lang: Lang) -> None:
+    asked = "gen-mask-cells-of-a-chunk-s1"
+    question = generators.generate("gen-mask-cells-of-a-chunk", 1)
+    said = words("quiz.fallen_into", lang, title=pitfalls.entry("causal-ignores-cache").title[lang])
+    app = open_page("quiz", lang=lang, question=asked)
+    type_in(app, asked, str(question.mistakes["causal-ignores-cache"]))  # ty: ignore[unresolved-attribute]
+    assert rich(said) in " ".join(text.value for text in app.markdown)
+    app = open_page("quiz", lang=lang, question="gen-mask-cells-of-a-chunk-s2")
+    type_in(app, "gen-mask-cells-of-a-chunk-s2", "12345")
+    assert rich(said).split("「")[0][:12] not in " ".join(text.value for text in app.markdown)
 
 
 # An exam -------------------------------------------------------------------------------------------------------------

@@ -81,12 +81,15 @@ class _Making:
     # what each kind has of its own
 
     def _shape(self) -> dict[str, Any]:
-        return {"answer": self.answer}
+        return {"answer": self.answer, "mistakes": self.mistakes}
 
     _strides = _shape
 
     def _number(self) -> dict[str, Any]:
-        return {"answer": self.answer, "unit": self.template.unit, "tolerance": self.template.tolerance}
+        tolerance = self.template.tolerance
+        if any(same(value, self.answer, tolerance) for value in self.mistakes.values()):
+            raise Alike
+        return {"answer": self.answer, "mistakes": self.mistakes, "unit": self.template.unit, "tolerance": tolerance}
 
     def _one_choice(self) -> dict[str, Any]:
         if self.template.options:

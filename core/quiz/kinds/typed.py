@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from core.errors import BadInput
-from core.quiz.schema import MAX_TYPED, Claim, Question, Runner, in_short
+from core.quiz.schema import MAX_TYPED, Claim, Id, Question, Runner, in_short
 
 Unit = Literal[
     "bytes", "KiB", "MiB", "GiB", "FLOPs", "MFLOPs", "GFLOPs", "TFLOPs", "×", "%", "ms", "tokens"
@@ -27,11 +27,22 @@ _FAMILIES: tuple[dict[str, float], ...] = (
 )
 
 
+Sizes = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(strict=False)]
+
+
 class _TypeSizes(Question):
-    answer: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(strict=False)]
+    answer: Sizes
+    mistakes: dict[Id, Sizes] = Field(default_factory=dict)
+    """What comes of usual mistakes on the same sizes, by the id of the pitfall where there is one."""
 
     def claims(self) -> dict[str, Claim]:
-        return {"answer": Claim(repr(self.answer), keyed=True)}
+        wrong = {id_: Claim(repr(sizes), keyed=False) for id_, sizes in self.mistakes.items()}
+        return {"answer": Claim(repr(self.answer), keyed=True), **wrong}
+
+    def mistake(self, answer: object) -> str | None:
+        """The mistake that an answer comes of, or None. Raises BadInput as `grade`."""
+        sizes = _sizes(answer, self.kind)
+        return next((id_ for id_, wrong in self.mistakes.items() if wrong == sizes), None)
 
     def grade(self, answer: object, run: Runner | None = None) -> bool:
         return _sizes(answer, self.kind) == self.answer
@@ -59,12 +70,23 @@ class TypeNumber(Question):
     answer: int | float
     unit: Unit | None = None
     tolerance: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    mistakes: dict[Id, int | float] = Field(default_factory=dict)
+    """What comes of usual mistakes on the same numbers, by the id of the pitfall where there is one."""
 
     def claims(self) -> dict[str, Claim]:
-        return {"answer": Claim(repr(self.answer), keyed=True, tolerance=self.tolerance)}
+        wrong = {id_: Claim(repr(n), keyed=False, tolerance=self.tolerance) for id_, n in self.mistakes.items()}
+        return {"answer": Claim(repr(self.answer), keyed=True, tolerance=self.tolerance), **wrong}
+
+    def mistake(self, answer: object) -> str | None:
+        """The mistake that an answer comes of, or None. Raises BadInput as `grade`."""
+        number = _number(answer, self.unit)
+        return next((id_ for id_, wrong in self.mistakes.items() if self._close(number, wrong)), None)
 
     def grade(self, answer: object, run: Runner | None = None) -> bool:
-        return math.isclose(_number(answer, self.unit), self.answer, rel_tol=max(self.tolerance, 1e-9))
+        return self._close(_number(answer, self.unit), self.answer)
+
+    def _close(self, number: float, other: float) -> bool:
+        return math.isclose(number, other, rel_tol=max(self.tolerance, 1e-9))
 
 
 def _typed(value: str) -> str:

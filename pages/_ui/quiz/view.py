@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core import pitfalls
-from core.quiz import Bank, Question, generators
+from core.errors import BadInput
+from core.quiz import Bank, Question, TypeNumber, TypeShape, TypeStrides, generators
 from pages._ui import cache, chrome, links, state
 from pages._ui.i18n import lang, t
 from pages._ui.quiz import asking, exam, grading, head, modes, record, showing, summary
@@ -121,13 +122,27 @@ def _question(bank: Bank, question: Question, ids: Sequence[str]) -> None:
             place.html(showing.shown(question, answer))
     if answer is not None:
         with st.container(border=True):
-            _why(question, answer.right, following)
+            _why(question, answer.given, answer.right, following)
 
 
-def _why(question: Question, right: bool, following: str | None) -> None:
+def fallen_into(question: Question, given: object) -> str | None:
+    """The pitfall that a typed answer comes of, where it is the value of one."""
+    if not isinstance(question, (TypeNumber, TypeShape, TypeStrides)):
+        return None
+    try:
+        mistake = question.mistake(given)
+    except BadInput:  # it was kept by another version
+        return None
+    return mistake if mistake in pitfalls.IDS else None
+
+
+def _why(question: Question, given: object, right: bool, following: str | None) -> None:
     """Right or wrong, the explanation, the proof as it runs here, and the ways on."""
     css, verdict = ("hw-right", t("quiz.right")) if right else ("hw-wrong", t("quiz.wrong"))
     st.html(f'<div class="hw-verdict {css}" role="status">{verdict}</div>')
+    if pitfall := fallen_into(question, given):
+        title = pitfalls.entry(pitfall).title[lang()]
+        write(t("quiz.fallen_into", title=title), frame="**{}**")
     write(question.explanation[lang()])
     if source := question.source:
         st.caption(t("quiz.source", title=source.title, url=source.url, place=source.place))

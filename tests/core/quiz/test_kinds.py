@@ -134,6 +134,21 @@ def test_a_planted_fault_is_found(ask, made, expected):
     assert {fault.code.removeprefix("quiz.") for fault in run_proof(ask(made), seconds=1.5).faults} == expected
 
 
+def test_a_typed_answer_that_comes_of_a_mistake_is_known_for_it(ask):
+    """The value of the mistake is a distractor: the proof must refute it."""
+    asked = ask(STRIDES | {"mistakes": {"contiguous": [640, 160, 16, 1], "turned": [640, 64, 16, 1]}})
+    assert run_proof(asked).proved
+    assert asked.mistake("(640, 160, 16, 1)") == "contiguous"
+    assert asked.mistake("(640, 16, 64, 1)") is None
+    with pytest.raises(BadInput):
+        asked.mistake("?")
+    number = ask(typed("number", answer=8, tolerance=0.01, proof="8.0", mistakes={"half": 4, "root": 2.83}))
+    assert run_proof(number).proved
+    assert [number.mistake(text) for text in ("4", "2.83", "2.84", "8", "5")] == ["half", "root", "root", None, None]
+    alike = ask(typed("number", answer=8, tolerance=0.01, proof="8.0", mistakes={"nearly": 8.05}))
+    assert [fault.code for fault in run_proof(alike).faults] == ["quiz.distractor-true"]
+
+
 REFUSED = {
     "outcome-incomplete": RAISES | {"outcomes": [{"id": "runs"}, {"id": "view", "line": 4}]},
     "line-not-there": FAULTY | {"answer": 1},
