@@ -9,7 +9,7 @@ export PYTHON
 
 help:
 	@echo 'make app         install what is missing, fetch the models, start Headwise'
-	@echo 'make test        the same with test requirements and a browser, then all tests'
+	@echo 'make test        the same with test requirements, a browser and a PostgreSQL, then all tests'
 	@echo 'make check       format, lint, types, architecture, both languages, quiz proofs: in seconds'
 	@echo 'make fmt         format, and mend what the linter can mend'
 	@echo 'make bench       measure, each thing beside its budget'
@@ -20,7 +20,7 @@ app: .venv/.app
 	@$(RUN) -m core.lm fetch || echo 'headwise: starting without the models; Head maps needs them'
 	$(RUN) -m streamlit run app.py
 
-test: .venv/.dev .venv/.browser
+test: .venv/.dev .venv/.browser .venv/.server
 	@$(RUN) -m core.lm fetch || echo 'headwise: tests that need the models are left out'
 	OMP_NUM_THREADS=1 $(RUN) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
@@ -63,3 +63,6 @@ clean:
 
 .venv/.browser: .venv/.dev tools/setup.sh tools/browser.py
 	@if tools/setup.sh browser; then touch $@; fi
+
+.venv/.server: .venv/.dev tools/setup.sh
+	@if tools/setup.sh server; then touch $@; fi
