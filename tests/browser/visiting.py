@@ -79,7 +79,7 @@ def empty(store: str) -> None:
     with closing(sqlite3.connect(path, timeout=30)) as connection, connection:
         names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         for (name,) in names:
-            if name not in ("alembic_version", "sqlite_sequence"):
+            if name not in ("headwise_version", "sqlite_sequence"):
                 connection.execute(f'DELETE FROM "{name}"')
 
 
