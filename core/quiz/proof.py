@@ -22,8 +22,8 @@ from core.quiz.compare import family, outcome, plain, same, shown
 from core.quiz.deadline import Late, deadline
 from core.quiz.schema import Claim, Question, Steps, Trial
 
-SECONDS = 10.0
-"""What one question's proof may take."""
+SECONDS = 30.0
+"""What one question's proof may take; far more than any does, since the first may wait for parts of torch."""
 
 
 class Shown(NamedTuple):
@@ -60,6 +60,7 @@ def run_proof(question: Question, seconds: float = SECONDS) -> ProofResult:
 
     One that is not through after `seconds` is broken off.
     """
+    _namespace()  # imports torch, which must not be broken off
     started = time.perf_counter()
     proving = _Proving(question)
     try:

@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from core.errors import Lang
 from core.quiz import load_bank, run_proof
+from core.quiz.kinds import KINDS
 from tests.browser.visiting import WORDS, Open, Visit, is_titled
 
 pytestmark = pytest.mark.browser
@@ -134,4 +135,19 @@ def test_a_phone_shows_it_whole(visit: Open, question_id: str) -> None:
         if question.kind != "one-choice":
             page.get_by_role("button", name=WORDS["zh"]["quiz.submit"]).tap()
         is_proved(page, question_id)
+    seen.check()
+
+
+def test_a_phone_shows_every_kind_whole(visit: Open) -> None:
+    """Of each kind the question with the longest line: nothing makes the page wider than the phone."""
+    seen = visit(viewport={"width": 390, "height": 844}, locale="zh-CN", has_touch=True)
+    longest: dict[str, tuple[int, str]] = {}
+    for question in load_bank().questions:
+        line = max(len(line) for code in ["", *question.codes()] for line in code.split("\n"))
+        longest[question.kind] = max(longest.get(question.kind, (0, "")), (line, question.id))
+    assert longest.keys() == set(KINDS)
+    for _, id_ in longest.values():
+        page = seen.open(f"/quiz?question={id_}")
+        expect(page.get_by_role("heading", level=2)).to_be_visible()
+        assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390, id_
     seen.check()

@@ -3,12 +3,13 @@
 import subprocess
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from core.pitfalls import IDS
-from core.quiz import check, generators, load_bank, run_proof
+from core.quiz import check, checks, generators, load_bank, run_proof
 from core.quiz.__main__ import main
 from core.quiz.bank import BANK
 from core.quiz.kinds import KINDS
@@ -172,6 +173,35 @@ def test_command_fails_with_file_line_and_what_to_do(make_bank, capsys):
     assert "(wide) line 1 of `code` has 68 columns" in out
     assert "Break the line." in out
     assert "faults" in out.splitlines()[-1]
+
+
+PLANTED = {
+    "a wrong key": (question(answer="tokens-meet"), None, "the keyed answer is what happens"),
+    "a distractor that is right": (
+        question(options=[*CHOICE["options"][:2], {"id": "too", "code": "tuple(scores.shape)"}]),
+        None,
+        "every option that is not keyed is false",
+    ),
+    "a missing language": (question(explanation={"en": "So."}), None, "`explanation.zh` is missing"),
+    "a reused id": (question(), "scores-shape retired", "a retired id is never used again"),
+    "a snippet that raises": (question(given="x = 1 / 0"), None, "ZeroDivisionError"),
+    "an endless snippet": (question(given="while True: pass"), None, "was still running after 1 s"),
+}
+
+
+@pytest.mark.parametrize(("made", "ids", "told"), PLANTED.values(), ids=PLANTED)
+def test_command_fails_for_each_kind_of_planted_fault(make_bank, monkeypatch, capsys, made, ids, told):
+    monkeypatch.setattr(checks, "run_proof", partial(run_proof, seconds=1))
+    bank = make_bank(
+        made,
+        question(id="sound", prompt={"en": "Other?", "zh": "别的？"}, code="scores = torch.zeros(2, 10, 4, 4)"),
+        ids=f"{ids}\nsound" if ids else None,
+    )
+    assert main(["check", str(bank.path)]) == 1
+    out = capsys.readouterr().out
+    assert told in out
+    assert "split.yaml:" in out
+    assert "(sound)" not in out
 
 
 def test_no_id_is_published_twice():
