@@ -1,7 +1,7 @@
 """Recording: a per-thread mode that notes every torch operation, and nothing else, while a callable runs."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ _PLACEHOLDERS = tuple(map(Tensor, range(16)))
 _NO_KWARGS: dict[str, Any] = {}
 _NO_INDICES: dict[int, torch.Tensor] = {}
 _PLAIN = frozenset((int, float, bool, str, type(None), slice, torch.dtype))  # arguments that are no tensors
+_TENSORS = frozenset((torch.Tensor, nn.Parameter))  # and those that are; isinstance is slower for parameters
 _new = tuple.__new__  # of a named tuple, in half the time
 _MHA_FORWARD = nn.MultiheadAttention.forward.__code__
 
@@ -71,23 +72,23 @@ class Recorder:
 
     def call(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         """Run one torch function and note it: what __torch_function__ and __torch_dispatch__ have to do."""
-        kwargs = kwargs or _NO_KWARGS
         try:
             op = self._names[func]
         except KeyError:
             op = self._names[func] = op_name(func)
         if op is None:
-            return func(*args, **kwargs)
-        tensors: list[torch.Tensor] = []
-        packed = _pack(args, tensors)
-        packed_kwargs = dict(zip(kwargs, _pack(kwargs.values(), tensors), strict=True)) if kwargs else kwargs
-        inputs = tuple([self.raw(t) for t in tensors])
+            return func(*args, **kwargs) if kwargs else func(*args)
+        inputs: list[Raw] = []
+        packed, packed_kwargs = self._taken(args, inputs), _NO_KWARGS
+        if kwargs:
+            packed_kwargs = dict(zip(kwargs, self._taken(kwargs.values(), inputs), strict=True))
         indices = _NO_INDICES
-        if op in _INDEXED and len(tensors) > 1:
+        if op in _INDEXED and len(inputs) > 1:
+            tensors = _tensors((*args, *(kwargs or _NO_KWARGS).values()))
             with torch._C.DisableTorchFunction():
                 indices = {i: _kept(t) for i, t in enumerate(tensors) if i and not t.is_floating_point()}
         try:
-            result = func(*args, **kwargs)
+            result = func(*args, **kwargs) if kwargs else func(*args)
         except Exception as error:
             self._note(op, func, packed, packed_kwargs, inputs, indices, None, error)
             raise
@@ -96,14 +97,10 @@ class Recorder:
 
     def _note(
         self, op: str, func: Callable[..., Any], args: tuple, kwargs: dict,
-        inputs: tuple[Raw, ...], indices: dict, result: Any, error: Exception | None,
+        inputs: list[Raw], indices: dict, result: Any, error: Exception | None,
     ) -> None:  # fmt: skip
-        made: list[torch.Tensor] = []
-        if isinstance(result, torch.Tensor):
-            made.append(result)
-        else:
-            _pack((result,), made)
-        outputs = tuple([self.raw(t, True) for t in made])
+        outputs: list[Raw] = []
+        self._taken((result,), outputs, True)
         if not outputs and error is None:
             if op != "setitem":
                 return
@@ -111,10 +108,34 @@ class Recorder:
         values: tuple[torch.Tensor, ...] = ()
         if self.keep_values:
             with torch._C.DisableTorchFunction():
-                values = tuple(_kept(t) for t in made)
+                values = tuple([_kept(t) for t in _tensors((result,))])
         stack, group = self._where()
         live = self.storages.live_bytes()
-        self.ops.append(_new(Op, (op, func, args, kwargs, inputs, outputs, stack, group, indices, values, live, error)))
+        self.ops.append(
+            _new(
+                Op,
+                (op, func, args, kwargs, tuple(inputs), tuple(outputs), stack, group, indices, values, live, error),
+            )
+        )
+
+    def _taken(self, values: Iterable[Any], raws: list[Raw], made: bool = False) -> tuple:
+        """`values` with each tensor noted in `raws` and replaced by its placeholder; `made` as for `raw`.
+
+        One loop for both: a list of tensors in between costs more than what it is there for.
+        """
+        packed = []
+        for value in values:
+            kind = type(value)
+            if kind in _PLAIN:
+                pass
+            elif kind in _TENSORS or isinstance(value, torch.Tensor):
+                n = len(raws)
+                raws.append(self.raw(value, made))
+                value = _PLACEHOLDERS[n] if n < len(_PLACEHOLDERS) else Tensor(n)
+            elif isinstance(value, (tuple, list)):
+                value = self._taken(value, raws, made)
+            packed.append(value)
+        return tuple(packed)
 
     def raw(self, tensor: torch.Tensor, made: bool = False) -> Raw:
         """What a tensor looks like now; `made` says that the run has just allocated its storage, if it is new."""
@@ -167,21 +188,13 @@ class DispatchLevel(Recorder, TorchDispatchMode):
     __torch_dispatch__ = Recorder.call
 
 
-def _pack(values: Iterable[Any], tensors: list[torch.Tensor]) -> tuple:
-    """`values` with each tensor put into `tensors` and replaced by its placeholder."""
-    packed = []
+def _tensors(values: Iterable[Any]) -> Iterator[torch.Tensor]:
+    """The tensors among the values, in the order in which they are noted."""
     for value in values:
-        if type(value) in _PLAIN:
-            packed.append(value)
-        elif isinstance(value, torch.Tensor):
-            n = len(tensors)
-            tensors.append(value)
-            packed.append(_PLACEHOLDERS[n] if n < len(_PLACEHOLDERS) else Tensor(n))
+        if isinstance(value, torch.Tensor):
+            yield value
         elif isinstance(value, (tuple, list)):
-            packed.append(_pack(value, tensors))
-        else:
-            packed.append(value)
-    return tuple(packed)
+            yield from _tensors(value)
 
 
 def _kept(tensor: torch.Tensor) -> torch.Tensor:

@@ -41,6 +41,7 @@ class Sources:
 
     def __init__(self, texts: Mapping[str, str] | None = None) -> None:
         self._texts = dict(texts or {})
+        self._parsed: dict[str, Parsed | None] = {}
         self._found: dict[tuple[int, int], tuple[CodeType, Source]] = {}
         self._named: dict[tuple[int, int], tuple[CodeType, tuple[str | None, ...]]] = {}
 
@@ -48,6 +49,13 @@ class Sources:
         if filename not in self._texts:
             self._texts[filename] = "".join(linecache.getlines(filename))
         return self._texts[filename]
+
+    def parsed(self, filename: str) -> "Parsed | None":
+        """What the text of a file says, None where there is none. Once in a trace: looking it up hashes the text."""
+        if filename not in self._parsed:
+            text = self.text(filename)
+            self._parsed[filename] = parsed(filename, text) if text else None
+        return self._parsed[filename]
 
     def source(self, code: CodeType, lasti: int) -> Source:
         """The source of the instruction at `lasti` of `code`."""
@@ -58,9 +66,9 @@ class Sources:
 
     def _source(self, code: CodeType, lasti: int) -> Source:
         at = position(code, lasti)
-        text = self.text(code.co_filename)
-        if text:
-            return parsed(code.co_filename, text).source(code.co_qualname, code.co_firstlineno, at)
+        text = self.parsed(code.co_filename)
+        if text is not None:
+            return text.source(code.co_qualname, code.co_firstlineno, at)
         return _line_only(code.co_filename, code.co_qualname, code.co_firstlineno, at)
 
     def names(self, stack: tuple[tuple[CodeType, int], ...]) -> tuple[str | None, ...]:
@@ -78,10 +86,10 @@ class Sources:
 
     def _bound(self, code: CodeType, lasti: int) -> tuple[str | None, ...]:
         line, end_line, col, end_col = position(code, lasti)
-        text = self.text(code.co_filename)
-        if not text or line is None or end_line is None or col is None or end_col is None:
+        text = self.parsed(code.co_filename)
+        if text is None or line is None or end_line is None or col is None or end_col is None:
             return ()
-        return parsed(code.co_filename, text).bound((line, col, end_line, end_col))
+        return text.bound((line, col, end_line, end_col))
 
 
 RETURNED: tuple[str | None, ...] = ("return",)

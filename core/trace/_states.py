@@ -111,7 +111,7 @@ class TensorState:
 
     @property
     def nbytes(self) -> int:
-        return self.numel * self.dtype.itemsize
+        return math.prod(self.shape) * self.dtype.itemsize
 
 
 @lru_cache(maxsize=1024)  # the layouts of a model are few

@@ -1,7 +1,7 @@
 """The trace of one run."""
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from types import CodeType
 from typing import Any, overload
 
@@ -107,7 +107,7 @@ class Trace:
         return self.steps[index]
 
 
-Grouped = tuple[Op, list[Ref], list[Ref]]
+Grouped = tuple[Op, Sequence[Ref], Sequence[Ref]]
 
 
 def _grouped(ops: list[Op]) -> Iterator[Grouped]:
@@ -119,7 +119,7 @@ def _grouped(ops: list[Op]) -> Iterator[Grouped]:
             yield _merged(group)
             group = []
         if op.group is None:
-            yield op, _refs(i, "in", op.inputs), _refs(i, "out", op.outputs)
+            yield op, _refs(i, "in", len(op.inputs)), _refs(i, "out", len(op.outputs))
         else:
             group.append((i, op))
             at = op.group
@@ -127,14 +127,15 @@ def _grouped(ops: list[Op]) -> Iterator[Grouped]:
         yield _merged(group)
 
 
-def _refs(index: int, side: str, raws: tuple[Raw, ...]) -> list[Ref]:
-    return [(index, side, k) for k in range(len(raws))]
+@lru_cache(maxsize=4096)  # those of one trace are those of the next
+def _refs(index: int, side: str, count: int) -> tuple[Ref, ...]:
+    return tuple((index, side, k) for k in range(count))
 
 
 def _merged(group: list[tuple[int, Op]]) -> Grouped:
     at = next((k for k, (_, op) in enumerate(group) if op.op == "MultiheadAttention"), len(group) - 1)
     index, core = group[at]
-    ins, outs = _refs(index, "in", core.inputs), _refs(index, "out", core.outputs)
+    ins, outs = _refs(index, "in", len(core.inputs)), _refs(index, "out", len(core.outputs))
     # Operands as they were handed to the module, before its own transposes.
     handed: dict[tuple, tuple[Raw, Ref]] = {}
     for i, op in group[:at]:
@@ -145,7 +146,7 @@ def _merged(group: list[tuple[int, Op]]) -> Grouped:
     outputs, values = core.outputs, core.values
     if last is not core and last.outputs:
         outputs, values = (*last.outputs, *core.outputs[1:]), (*last.values, *core.values[1:])
-        outs = [*_refs(last_index, "out", last.outputs), *outs[1:]]
+        outs = (*_refs(last_index, "out", len(last.outputs)), *outs[1:])
     merged = core._replace(
         kwargs={**core.kwargs, "batch_first": any(op.op == "transpose" for _, op in group)},
         inputs=tuple(raw for raw, _ in given),
