@@ -125,8 +125,10 @@ def test_a_link_opens_a_weak_spot(open_page: Open) -> None:
 
 
 def test_a_drawn_question_opens_by_its_link(open_page: Open, lang: Lang) -> None:
-    for id_ in generators.GENERATORS:
-        app = open_page("quiz", lang=lang, question=f"{id_}-s7")
+    app = open_page("quiz", lang=lang)
+    for id_ in list(generators.GENERATORS)[lang == "zh" :: 2]:  # the one half in each language: both have all words
+        app.query_params["question"] = f"{id_}-s7"
+        app.run()
         sound(app)
         assert app.query_params["question"] == f"{id_}-s7"
         answer(app, now_asked(app))
