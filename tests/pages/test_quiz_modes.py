@@ -168,7 +168,10 @@ def test_an_exam_tells_at_the_end(open_page: Open, lang: Lang) -> None:
     wrong = kept[-1].question
     app.button(key=f"quiz_look_{wrong}").click().run()
     assert f">{words('quiz.wrong', lang)}<" in html_of(app)
+    answered = app.session_state["quiz_sitting"]
+    app.session_state["quiz_sitting"] = answered.again([wrong])  # tried once more, outside the exam
     app.segmented_control(key="practice").set_value("exam").run()
+    assert words("quiz.exam.result", lang, right=modes.ROUND - 3, last=modes.ROUND) in [s.value for s in app.subheader]
     app.button(key="quiz_another").click().run()
     assert app.button(key="quiz_begin")
 

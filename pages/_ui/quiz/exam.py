@@ -4,7 +4,7 @@ import html
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 import streamlit as st
@@ -25,11 +25,12 @@ DRAFT = "quiz-exam"
 
 @dataclass(frozen=True)
 class Exam:
-    """Which questions, since when, and when it was handed in."""
+    """Which questions, since when; once it is over, when it ended, and of each that was answered whether rightly."""
 
     ids: tuple[str, ...]
     started: AwareDatetime
     finished: AwareDatetime | None = None
+    result: dict[str, bool] = field(default_factory=dict)
 
     @property
     def ends(self) -> datetime:
@@ -52,7 +53,8 @@ def show(bank: Bank) -> None:
         return
     open_ids = [id_ for id_ in exam.ids if id_ not in record.sitting().answers]
     if exam.is_over(datetime.now(UTC)) or not open_ids:
-        _result(bank, _ended(exam))
+        _hand_in(exam)
+        _result(bank, state.get(state.QUIZ_EXAM, exam))
         return
     asked = state.get(state.QUIZ_QUESTION, "")
     current = asked if asked in open_ids else open_ids[0]
@@ -91,15 +93,11 @@ def _start(bank: Bank) -> None:
 
 
 def _hand_in(exam: Exam) -> None:
-    _save(replace(exam, finished=min(datetime.now(UTC), exam.ends)))
-
-
-def _ended(exam: Exam) -> Exam:
-    """The exam with its end: when its last question was answered, or when its time was up."""
+    """End it: as a callback, or when its last question is answered or its time is up. Later answers change nothing."""
     if exam.finished is None:
-        exam = replace(exam, finished=min(datetime.now(UTC), exam.ends))
-        _save(exam)
-    return exam
+        answers = record.sitting().answers
+        result = {id_: answers[id_].right for id_ in exam.ids if id_ in answers}
+        _save(replace(exam, finished=min(datetime.now(UTC), exam.ends), result=result))
 
 
 def _save(exam: Exam | None) -> None:
@@ -122,7 +120,7 @@ def _current(bank: Bank) -> Exam | None:
     if not ids:
         return None
     exam = replace(exam, ids=ids)
-    record.take_up(ids, exam.started)
+    record.take_up(ids if exam.finished is None else list(exam.result), exam.started)
     state.put(state.QUIZ_EXAM, exam)
     return exam
 
@@ -144,8 +142,7 @@ def _clock(exam: Exam, done: int) -> None:
 
 
 def _result(bank: Bank, exam: Exam) -> None:
-    answers = record.sitting().answers
-    right = [id_ for id_ in exam.ids if id_ in answers and answers[id_].right]
+    right = [id_ for id_ in exam.ids if exam.result.get(id_)]
     spent = ((exam.finished or exam.ends) - exam.started).total_seconds()
     with st.container(border=True):
         minutes, seconds = divmod(int(spent), 60)
@@ -157,7 +154,7 @@ def _result(bank: Bank, exam: Exam) -> None:
             for id_ in exam.ids:
                 question = modes.resolve(bank, id_)
                 if question:
-                    icon = ":material/check:" if id_ in right else ":material/close:" if id_ in answers else None
+                    icon = ":material/check:" if id_ in right else ":material/close:" if id_ in exam.result else None
                     st.button(
                         label(question.prompt[lang()]),
                         key=f"quiz_look_{id_}",
