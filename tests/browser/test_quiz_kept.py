@@ -5,7 +5,7 @@ from pathlib import Path
 
 import fsrs
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, TimeoutError, expect
 
 from core.progress import open_store
 from core.quiz import Question, kinds, load_bank
@@ -57,11 +57,28 @@ def answer(seen: Visit, question: Question) -> None:
         page.keyboard.type(pressed)
     else:
         for key in pressed:
-            page.keyboard.press(key)
-            seen.settle()
+            press(seen, key)
     if question.kind not in ("one-choice", "raises", "faulty-line"):
-        page.keyboard.press("Enter")
+        press(seen, "Enter")
     is_right(page)
+    seen.settle()
+
+
+def press(seen: Visit, key: str) -> None:
+    """A key, pressed until the page hears it: its shortcut is bound a moment after its button is painted."""
+    page = seen.page
+    before = page.get_by_test_id("stMain").inner_text()
+    for _ in range(5):
+        page.keyboard.press(key)
+        try:
+            page.wait_for_function(
+                "before => document.querySelector('[data-testid=stMain]').innerText !== before",
+                arg=before,
+                timeout=6000,
+            )
+            break
+        except TimeoutError:
+            continue
     seen.settle()
 
 

@@ -205,7 +205,7 @@ class Editor {
   }
 
   keep() {
-    const { draft, starter } = this.component.data;
+    const { draft = null, starter } = this.component.data ?? {}; // none once the editor is gone
     if (draft !== null) keep(draft, this.text, this.at, starter);
   }
 
