@@ -1,14 +1,13 @@
 """python -m bench.trace: what a trace costs beside the plain forward, on MiniLM at 128 tokens.
 
-The plain forward, the trace as `record` returns it, the trace with all its steps read (operation, kind, source, and
-every tensor's shape, strides and storage) and the trace with the exact meaning of every axis run interleaved in one
-process; the ratios are of the medians. A trace is read where somebody looks at it, a step at a time; to read all of it
-at once is shown beside the budget, and has none.
+The plain forward, the trace as it is recorded, the trace with all its steps read (operation, kind, source, and every
+tensor's shape, strides and storage) and the trace with the exact meaning of every axis run interleaved in one process;
+the ratios are of the medians.
 
 TorchLens, where it is installed, runs in between, in a process of its own: it changes torch's functions for good. It
 is called in two ways. `trace(model, x)` is what its documentation shows: it keeps a copy of each output and tells the
-lines of the source, not how they read; our trace, all of it read, is held against this. The leaner one keeps no outputs
-and has the text of the source, as `record` has; it is shown as well. Strides and storages TorchLens tells in neither.
+lines of the source, not how they read. The leaner one keeps no outputs and has the text of the source, as `record` has.
+Strides and storages it tells in neither. The budget is held against the faster of the two.
 """
 
 import argparse
@@ -77,15 +76,14 @@ def measure(rounds: int) -> list[bool]:
     kept = _reported(times)
     plain, read, *theirs = (statistics.median(times[way]) for way in ("plain", "read", *RIVALS))
     for way, seconds in zip(RIVALS, theirs, strict=True):
-        print(f"{way}: {seconds * 1e3:.0f} ms, {seconds / plain:.1f} x the plain forward, {read / seconds:.3f} is ours")
-    return [*kept, print_ratio("recorded and read / TorchLens as documented", read / theirs[0], RIVAL_BUDGET)]
+        print(f"{way}: {seconds * 1e3:.0f} ms, {seconds / plain:.1f} x the plain forward")
+    return [*kept, print_ratio("recorded and read / TorchLens", read / min(theirs), RIVAL_BUDGET)]
 
 
 def _reported(times: dict[str, list[float]]) -> list[bool]:
-    plain, read = (statistics.median(times[way]) for way in ("plain", "read"))
-    print(f"recorded and all of it read: {read * 1e3:.2f} ms, {read / plain:.3f} x the plain forward")
     return [
         report("recorded / plain forward", times["recorded"], times["plain"], PLAIN_BUDGET),
+        report("recorded and read / plain", times["read"], times["plain"], PLAIN_BUDGET),
         report("with exact meaning / plain", times["meaning"], times["plain"], MEANING_BUDGET),
     ]
 
