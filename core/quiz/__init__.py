@@ -16,7 +16,6 @@ from core.quiz.cards import about, card_of
 from core.quiz.checks import check
 from core.quiz.faults import Fault
 from core.quiz.kinds import (
-    BLANK,
     FaultyLine,
     FillBlank,
     MatchPairs,
@@ -34,7 +33,6 @@ from core.quiz.proof import ProofResult, run_proof
 from core.quiz.schema import Question, Source, Text
 
 __all__ = [
-    "BLANK",
     "Bank",
     "Fault",
     "FaultyLine",

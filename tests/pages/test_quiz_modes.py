@@ -230,3 +230,15 @@ def test_what_cannot_be_kept_is_said_and_practising_goes_on(
     assert words("frame.action", lang) in error.value
     app.button(key="quiz_next").click().run()
     sound(app)
+
+
+def test_what_cannot_be_read_stops_no_question(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object) -> None:
+        raise Unavailable("progress.disk-full", place="headwise.db")
+
+    for name in ("last_answers", "setting", "answer"):
+        monkeypatch.setattr(type(cache.store()), name, gone)
+    app = open_page("quiz", lang="en", question=ONE)
+    sound(app)
+    answer(app, ONE)
+    assert f">{words('quiz.right', 'en')}<" in html_of(app)

@@ -5,14 +5,13 @@ from typing import Annotated, get_args
 from pydantic import Field, TypeAdapter
 
 from core.quiz.kinds.choice import OneChoice, Option, Raises, SeveralChoices
-from core.quiz.kinds.code import BLANK, FaultyLine, FillBlank, OrderLines
+from core.quiz.kinds.code import FaultyLine, FillBlank, OrderLines
 from core.quiz.kinds.pairs import MatchPairs
 from core.quiz.kinds.typed import TypeNumber, TypeShape, TypeStrides
 from core.quiz.schema import Question, Runner
 
 __all__ = [
     "ADAPTER",
-    "BLANK",
     "KINDS",
     "FaultyLine",
     "FillBlank",

@@ -73,7 +73,10 @@ def settings() -> None:
 
 
 def _setting(name: str) -> float:
-    value = cache.store().setting(name, _DEFAULTS[name])
+    try:
+        value = cache.store().setting(name, _DEFAULTS[name])
+    except Unavailable:  # said where an answer cannot be kept; the questions are asked all the same
+        return _DEFAULTS[name]
     return float(value) if isinstance(value, (int, float)) else _DEFAULTS[name]
 
 
